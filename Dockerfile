@@ -17,6 +17,7 @@ RUN python3 -m venv /opt/build \
 COPY pyproject.toml README.md LICENSE ./
 COPY gitfleet ./gitfleet
 COPY repo-layout ./repo-layout
+COPY ci ./ci
 RUN /opt/build/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /out . \
     && /opt/build/bin/pip --python /opt/gitfleet/bin/python install --no-cache-dir --no-deps --no-index /out/*.whl \
     && /opt/build/bin/pip --python /opt/gitfleet/bin/python check
@@ -24,10 +25,9 @@ RUN /opt/build/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --whe
 # Helm and kustomize in the versions that the tests build, by the checksums of their go.sum.
 FROM ${GO_IMAGE} AS tools
 ENV CGO_ENABLED=0
-COPY tests/realparts/helm /src/helm
-RUN cd /src/helm && go build -mod=readonly -trimpath -ldflags="-s -w" -o /out/ helm.sh/helm/v3/cmd/helm
-COPY tests/realparts/kustomize /src/kustomize
-RUN cd /src/kustomize && go build -mod=readonly -trimpath -ldflags="-s -w" -o /out/kustomize sigs.k8s.io/kustomize/kustomize/v5
+COPY tests/realparts/programs /src
+RUN cd /src && go build -mod=readonly -trimpath -ldflags="-s -w" -o /out/ \
+    helm.sh/helm/v3/cmd/helm sigs.k8s.io/kustomize/kustomize/v5
 
 FROM ${PYTHON_IMAGE}
 ARG VERSION=0.1.0

@@ -37,11 +37,11 @@ from typing import Any
 
 from benchmarks.generated import LightFleet, Size, SteppedClock, commit_files
 from benchmarks.goals import Goals, exponent
-from gitfleet import wiring
 from gitfleet.cli.collector import collect_rarely
+from gitfleet.fleet.fanout import Fanout
 from gitfleet.loop.driver import Driver
-from gitfleet.loop.fanout import Fanout
 from gitfleet.settings import Settings
+from gitfleet.wiring import hub
 
 SMALL = ("20x3x20", "100x10x200", "100x10x20:all", "1000x10x20:all")
 LARGE = ("100x10x200", "1000x100x2000", "10000x100x200", "1000x1000x2000", "1000x10x20:all", "10000x10x20:all")
@@ -102,9 +102,9 @@ class Run:
     def driver(self, cache: str) -> Iterator[Driver]:
         """The driver as `run` has it, on the clusters in memory and their clock."""
         settings = Settings(repo=str(self.repo), cache_dir=self.folder / cache)
-        with wiring.open_workspace(settings, clusters="none") as workspace:
+        with hub.open_workspace(settings, clusters="none") as workspace:
             workspace.driver.clock = self.fleet.clock
-            workspace.driver.fanout = Fanout(directory=self.fleet, executor=None)
+            workspace.driver.clusters.fanout = Fanout(directory=self.fleet, executor=None)
             yield workspace.driver
 
     def settle(self, driver: Driver) -> int:

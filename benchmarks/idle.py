@@ -94,7 +94,8 @@ def settled(size: Size, folder: Path) -> Iterator[Idle]:
     subprocess.run(["git", "init", "-q", "--bare", "--initial-branch=main", str(run.repo)], check=True)
     commit_files(run.repo, size.files())
     with run.driver("cache") as opened:
-        driver = replace(opened, watching=LightWatching(run.fleet))
+        driver = opened
+        driver.clusters.observations.watching = LightWatching(run.fleet)
         run.settle(driver)
         found = Idle(run, driver)
         found.cost(10)

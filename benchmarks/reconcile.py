@@ -26,11 +26,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.goals import Goals
-from gitfleet import wiring
+from gitfleet.fleet.fanout import Fanout
 from gitfleet.loop.driver import Driver
-from gitfleet.loop.fanout import Fanout
 from gitfleet.settings import Settings
 from gitfleet.simulation.fleet import SimulatedFleet
+from gitfleet.wiring import hub
 from tests.realparts.git_http import GitHttpServer
 
 PER_NAMESPACE = 100
@@ -104,10 +104,10 @@ def _placement(space: int) -> str:
 @contextmanager
 def opened(address: str, cache: Path, fleet: SimulatedFleet | None = None) -> Iterator[tuple[Driver, SimulatedFleet]]:
     """A driver as `run` has it, on clusters in memory."""
-    with wiring.open_workspace(Settings(repo=address, cache_dir=cache), clusters="none") as workspace:
+    with hub.open_workspace(Settings(repo=address, cache_dir=cache), clusters="none") as workspace:
         driver = workspace.driver
         clusters = fleet or SimulatedFleet(workspace.clock)
-        driver.fanout = Fanout(directory=wiring.simulated_clusters(clusters, workspace.clock), executor=None)
+        driver.clusters.fanout = Fanout(directory=hub.simulated_clusters(clusters, workspace.clock), executor=None)
         yield driver, clusters
 
 

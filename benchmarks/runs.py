@@ -29,11 +29,11 @@ from typing import Any, Final
 from benchmarks.fleet import cpu_seconds
 from benchmarks.generated import LightFleet, SteppedClock, commit_files, member_cluster, namespace, placement
 from benchmarks.goals import Goals, exponent
-from gitfleet import wiring
 from gitfleet.cli.collector import collect_rarely
+from gitfleet.fleet.fanout import Fanout
 from gitfleet.loop.driver import Driver
-from gitfleet.loop.fanout import Fanout
 from gitfleet.settings import Settings
+from gitfleet.wiring import hub
 
 SIZES: Final = (10, 100, 400)
 STEPS: Final = ("begin", "settle", "quiet", "edit")
@@ -85,9 +85,9 @@ def _external(*, clusters: int, placements: int, gate: bool) -> tuple[Files, Fil
 @contextmanager
 def _driver(folder: Path, fleet: LightFleet) -> Iterator[Driver]:
     settings = Settings(repo=str(folder / "fleet.git"), cache_dir=folder / "cache")
-    with wiring.open_workspace(settings, clusters="none") as space:
+    with hub.open_workspace(settings, clusters="none") as space:
         space.driver.clock = fleet.clock
-        space.driver.fanout = Fanout(directory=fleet, executor=None)
+        space.driver.clusters.fanout = Fanout(directory=fleet, executor=None)
         yield space.driver
 
 

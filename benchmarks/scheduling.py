@@ -25,7 +25,7 @@ from gitfleet.api.bindings import Binding
 from gitfleet.api.cluster_selectors import ClusterAffinity, ClusterSelectorTerm, PreferredTerm
 from gitfleet.api.clusters import AgentStatus, ClusterStatus, MemberCluster
 from gitfleet.api.conditions import Condition, Status
-from gitfleet.api.labels import LabelRequirement, LabelSelector
+from gitfleet.api.labels import LabelOperator, LabelRequirement, LabelSelector
 from gitfleet.api.placements import PlacementKey, PlacementPolicy, PlacementType, TopologySpreadConstraint
 from gitfleet.model.scheduling import SchedulingRequest, SchedulingResult
 from gitfleet.schedule import BindingDigests, FleetIndex, index_fleet, schedule, schedule_key
@@ -39,7 +39,7 @@ SAMPLED_CYCLES = 20
 RATIOS: list[float] = []
 
 REQUIRED = ClusterSelectorTerm(
-    label_selector=LabelSelector({}, (LabelRequirement("env", "In", ("prod", "staging")),)),
+    label_selector=LabelSelector({}, (LabelRequirement("env", LabelOperator.IN, ("prod", "staging")),)),
 )
 PREFERRED = PreferredTerm(50, ClusterSelectorTerm(label_selector=LabelSelector({"tier": "gold"})))
 PICK_ALL = PlacementPolicy(affinity=ClusterAffinity(required=(REQUIRED,)))

@@ -51,10 +51,10 @@ class GitCredentials:
     ssh_key_file: Path | None = None
     known_hosts_file: Path | None = None
     ca_file: Path | None = None
-    proxy: str | None = field(default=None, repr=False)  # it may hold a password
+    proxy: str | None = field(default=None, repr=False)  # it may contain a password
 
     @property
-    def given(self) -> bool:
+    def is_set(self) -> bool:
         """Whether anything is there."""
         return self != GitCredentials()
 
@@ -98,7 +98,7 @@ class ForgeSettings:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpSettings:
     """Where a continuous run answers over HTTP; `host` "" is every address of the machine. `webhooks` are the providers
-    whose webhooks are received, each with the file that holds its secrets."""
+    whose webhooks are received, each with the file that has its secrets."""
 
     host: str
     port: int
@@ -146,12 +146,12 @@ class ElectionSettings:
 class Settings:
     """One process's settings.
 
-    `cache_dir` holds the mirror and the parse cache: losing it costs time only. `simulated_dir` keeps simulated
+    `cache_dir` has the mirror and the parse cache: losing it costs time only. `simulated_dir` keeps simulated
     clusters between runs; `simulate_unconnected` lets a cluster without connection be simulated (demo, simulate).
     `watch_branch` overrides the FleetConfig's; `approval_policy` is a file with a policy that outranks the one there.
     Without `forge` nothing is shown on one, and without `http` no port is opened. `sops_age_key_file` has the age keys
     that SOPS files are decrypted with. `git_seconds` is how long one fetch or push may take. `outbound` says whom
-    rollouts may call.
+    rollouts may call. `tracked`: a clone's remote-tracking branches count as well.
     """
 
     repo: str
@@ -165,6 +165,7 @@ class Settings:
     limits: Limits = Limits()
     git_credentials: GitCredentials = GitCredentials()
     git_seconds: float = 120.0
+    tracked: bool = False
     forge: ForgeSettings | None = None
     sops_age_key_file: Path | None = None
     http: HttpSettings | None = None

@@ -177,6 +177,7 @@ def placement(
     selectors: Sequence[Mapping[str, Any]] | None = None,
     policy: Mapping[str, Any] | None = None,
     strategy: Mapping[str, Any] | None = None,
+    renamed_from: str | None = None,
 ) -> dict[str, Any]:
     """A ClusterResourcePlacement that selects namespaces (its own name when none is given) or by `selectors`."""
     chosen = list(selectors) if selectors is not None else [select_namespace(one) for one in namespaces or (name,)]
@@ -185,7 +186,10 @@ def placement(
         spec["policy"] = dict(policy)
     if strategy is not None:
         spec["strategy"] = dict(strategy)
-    return an_object(PLACEMENT_API, "ClusterResourcePlacement", name, spec=spec)
+    body = an_object(PLACEMENT_API, "ClusterResourcePlacement", name, spec=spec)
+    if renamed_from is not None:
+        body["metadata"]["annotations"] = {"gitfleet.dev/renamed-from": renamed_from}
+    return body
 
 
 def pick_n(count: int, *, match_labels: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -326,11 +330,6 @@ def to_yaml(*bodies: JsonObject) -> str:
     """Objects as the text of one YAML file."""
     options: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "width": 120}
     return "---\n".join(yaml.dump(dict(body), Dumper=_Dumper, **options) for body in bodies)
-
-
-def placement_yaml(name: str, *namespaces: str, **parts: Any) -> str:
-    """`placement` as the text of a file."""
-    return to_yaml(placement(name, *namespaces, **parts))
 
 
 def path_of(body: JsonObject) -> str:

@@ -16,22 +16,18 @@ BUILT = {"control_planes", "git_http", "helm", "kustomize", "prometheus", "sops"
 SHARED = {"members": "members", "control_planes": "clusters"}
 """Fixtures whose servers take seconds to start, and the group of their tests: one worker starts them for the group."""
 LONGEST_ID = 100
+WAITING = {"cli", "forges", "realparts_checks"}
+"""The folders whose tests wait for processes and servers most of their time."""
 SEEN: Counter[str] = Counter()
-"""How many tests of the large tables of a part were collected."""
+"""How many tests of the large tables were collected: of a part, and of a test marked `table`."""
 SAMPLED = {
     "races": "races",
     "mutations": "poisoned",
-    "crashes": "crashes slips_after_kills unchanged_and_disturbed unsound_commits",
-    "removals": "app_rollouts_with_slips clock_jumps edited_state faulty_renames folds_with_slips garbled_state gates "
-    "gates_and_moves gates_that_end handed_over held_takes_back hold_places holds holds_envelopes "
-    "holds_overrides holds_small holds_taken_over holds_that_shrink kept_payload kustomize_mistakes "
-    "large_holds lost_bindings lost_holds lost_parts lost_runs lost_snapshots misspelt_moves mistakes "
-    "moved_elsewhere moves_under_way out_of_sight paced_removals pinned_owners renamed_clusters "
-    "renamed_placements renames_with_holds rollouts_with_slips slips slips_in_unfinished_rollouts "
-    "slips_under_pins taken_back_under_way taken_back_with_errors taken_over unclear_commits "
-    "unsound_state",
+    "crashes": "crashes unchanged_and_disturbed unsound_commits",
+    "removals": "gates mistakes moves_under_way paced_removals",
 }
-"""Large tables in `tests/scenarios`, by part of the soak tier: `make test` plays one case in five, `make soak` all."""
+"""Files of large tables in `tests/scenarios`, by part of the soak tier: `make test` plays one case in five, `make soak`
+all. `@pytest.mark.table(PART)` says the same of one test."""
 TABLES = {f"test_{name}.py": part for part, names in SAMPLED.items() for name in names.split()}
 EVERY = 5
 PARTS = ("crashes", "histories", "mutations", "pages", "properties", "races", "real", "removals", "scale", "walks")
@@ -58,9 +54,13 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     group = next((group for fixture, group in SHARED.items() if fixture in fixtures), item.nodeid.split("::")[0])
     if item.get_closest_marker("xdist_group") is None:
         item.add_marker(pytest.mark.xdist_group(group))
-    if (part := TABLES.get(item.path.name)) and item.path.parent.name == "scenarios":
-        item.add_marker(pytest.mark.soak(part) if SEEN[part] % EVERY else pytest.mark.deeper(part))
-        SEEN[part] += 1
+    part = TABLES.get(item.path.name) if item.path.parent.name == "scenarios" else None
+    table = part or ""
+    if marked := item.get_closest_marker("table"):
+        (part,), table = marked.args, item.nodeid.partition("[")[0]
+    if part:
+        item.add_marker(pytest.mark.soak(part) if SEEN[table] % EVERY else pytest.mark.deeper(part))
+        SEEN[table] += 1
 
 
 @pytest.hookimpl(trylast=True)
@@ -69,9 +69,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     asked = config.getoption("soak")
     wanted = {*PARTS} if asked == "all" else {asked or "test"}
     config.hook.pytest_deselected(items=[item for item in items if not tiers_of(item) & wanted])
-    items[:] = sorted(
-        (item for item in items if tiers_of(item) & wanted), key=lambda item: item.get_closest_marker("real") is None
-    )
+    items[:] = sorted((item for item in items if tiers_of(item) & wanted), key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    """What needs servers, then what waits, then what computes."""
+    if item.get_closest_marker("real"):
+        return 0
+    return 1 if WAITING & {*item.path.parts} else 2
 
 
 def tiers_of(item: pytest.Item) -> Set[str]:

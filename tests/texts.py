@@ -1,15 +1,21 @@
-"""The packages' tables of sentences, as tests use them. `python -m tests.texts` writes sentences.txt of each package.
+"""The packages' tables of sentences, as tests use them.
+
+`python -m tests.texts` writes sentences.txt of each package, and the files of expectations with sentences of many.
 
 A test names a sentence by its code, in Python by calling it (`RolloutText.ADD_NEW_RUN()`), in a file of expectations
-as `[[rollout.CODE|value|value]]`, with the values in the order in which the sentence has them.
+as `[[rollout.CODE|value|value]]`, with the values in the order in which the sentence has them; without its values, a
+code stands for the longest part of the sentence between them.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Final
+from unittest.mock import patch
 
 from gitfleet.formats.text_table import TextTable
 
@@ -43,6 +49,19 @@ def said(text: str) -> str:
     return text
 
 
+@contextmanager
+def in_codes() -> Iterator[None]:
+    """Have the code of each sentence in its place, as a file of expectations has it, in modules imported here too."""
+    with patch.object(TextTable, "__call__", _mark):
+        yield
+
+
+def _mark(code: TextTable, **values: object) -> str:
+    package = type(code).__module__.removeprefix("gitfleet.").removesuffix(".texts")
+    places = [f"{values[name]}" for name in fields(code)] or ["{}"] * code.value.count("{}")
+    return f"[[{'|'.join([f'{package}.{code.name}', *places])}]]"
+
+
 def part(code: TextTable) -> str:
     """The longest part of a sentence between its values, for tests that do not know these."""
     text: str = code.value
@@ -67,12 +86,16 @@ def golden(package: str) -> Path:
 
 def _sentence(match: re.Match[str]) -> str:
     code, values = table(match[1])[match[2]], match[3].split("|")[1:]
+    if not values and fields(code):
+        return part(code)
     if "{}" in code.value:
         return code().format(*values)
     return code(**dict(zip(fields(code), values, strict=True)))
 
 
 if __name__ == "__main__":
+    with in_codes():  # before anything else imports the packages, whose modules may keep sentences
+        import_module("tests.reconcile.life").write()
     for each in PACKAGES:
         golden(each).parent.mkdir(parents=True, exist_ok=True)
         golden(each).write_text(rendered(each), encoding="utf-8")

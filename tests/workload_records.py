@@ -13,6 +13,7 @@ from gitfleet.api.workload_records import (
     ClusterRolloutStatus,
     Measurement,
     MeasurementVerdict,
+    MetricOutcome,
     RolloutMode,
     RolloutRecord,
     WebhookStatus,
@@ -65,10 +66,7 @@ def idle(cluster: str) -> ClusterRolloutStatus:
 
 
 def says(
-    type_: WorkloadConditionType,
-    message: str,
-    status: str = "Unknown",
-    reason: WorkloadReason = WorkloadReason.WAITING,
+    type_: WorkloadConditionType, message: str, status: str = "Unknown", reason: WorkloadReason = WorkloadReason.WAITING
 ) -> Condition:
     """A condition since T0."""
     return Condition(
@@ -95,5 +93,6 @@ def measured(metric: str, *values: float, verdict: str | None = None, message: s
     return Measurement(
         id=f"id-{metric}", metric=metric, provider="prometheus", address="http://prometheus.example",
         query='sum(rate(errors{cluster="eu-1"}[1m]))', at=T0 + timedelta(minutes=1), values=values,
-        outcome="Measured" if values else "", verdict=MeasurementVerdict(verdict) if verdict else None, message=message,
+        outcome=MetricOutcome.MEASURED if values else None,
+        verdict=MeasurementVerdict(verdict) if verdict else None, message=message,
     )  # fmt: skip

@@ -35,7 +35,7 @@ def is_refused(host: str) -> bool:
     except ValueError:
         return False
     inner = _inside(address) if isinstance(address, IPv6Address) else ()
-    return any(found in network for found in (address, *inner) for network in _REFUSED)
+    return any(candidate in network for candidate in (address, *inner) for network in _REFUSED)
 
 
 def _inside(address: IPv6Address) -> Iterator[IPv4Address]:

@@ -46,13 +46,13 @@ class SqliteBlobCache:
 
     def get_many(self, keys: Iterable[str]) -> Mapping[str, bytes]:
         """The entries that are there; no errors."""
-        wanted = list(keys)
-        if not wanted:
+        distinct = list(keys)
+        if not distinct:
             return {}
         question = "SELECT key, crc, value FROM entries WHERE key IN (SELECT value FROM json_each(?))"
         with self._lock:
             try:
-                rows = self._open().execute(question, (json_text(wanted),)).fetchall()
+                rows = self._open().execute(question, (json_text(distinct),)).fetchall()
             except (sqlite3.Error, OSError) as error:
                 self._recover(error)
                 return {}
@@ -81,8 +81,8 @@ class SqliteBlobCache:
             self._close()
 
     def _evict(self, database: sqlite3.Connection) -> None:
-        (held,) = database.execute("SELECT bytes FROM total").fetchone()
-        excess = held - self._max_bytes
+        (stored,) = database.execute("SELECT bytes FROM total").fetchone()
+        excess = stored - self._max_bytes
         if excess <= 0:
             return
         excess += int(self._max_bytes * (1 - _KEPT_AFTER_EVICTION))
@@ -132,11 +132,11 @@ class SqliteBlobCache:
                 database.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}COMMIT;")
         if database.in_transaction:
             database.rollback()
-        (found,) = database.execute("PRAGMA user_version").fetchone()
-        if found == 0:
+        (version,) = database.execute("PRAGMA user_version").fetchone()
+        if version == 0:
             raise sqlite3.OperationalError("somebody else has been making the tables for too long")
-        if found != _FORMAT:
-            raise sqlite3.DatabaseError(f"format {found} instead of {_FORMAT}")
+        if version != _FORMAT:
+            raise sqlite3.DatabaseError(f"format {version} instead of {_FORMAT}")
 
     def _recover(self, error: Exception) -> None:
         passing = not isinstance(error, sqlite3.DatabaseError) or isinstance(

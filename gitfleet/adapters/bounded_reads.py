@@ -1,16 +1,55 @@
-"""A time limit on a whole response, headers and body: a socket's own timeout begins again with each byte."""
+"""Time limits on the whole of a connect and of a response, headers and body: a socket's own timeout begins again with
+each address and with each byte."""
 
 from __future__ import annotations
 
 import http.client
 import io
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3 import BaseHTTPResponse, HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
 
+from gitfleet.adapters.clock import SystemClock
 from gitfleet.errors import NoResponse
+
+
+def connected(
+    host: str, port: int, seconds: float, options: Iterable[tuple[int, int, int | bytes]] = ()
+) -> socket.socket:
+    """A connection to the first address of a host that answers: so many seconds for all of them together, divided
+    among those that are left. They are also the timeout of what the connection does."""
+    clock, error = SystemClock(), OSError("no address")
+    end = clock.monotonic() + seconds
+    addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    for number, (family, kind, protocol, _, address) in enumerate(addresses):
+        connection = socket.socket(family, kind, protocol)
+        try:
+            for option in options:
+                connection.setsockopt(*option)
+            connection.settimeout(max(0.001, end - clock.monotonic()) / (len(addresses) - number))
+            connection.connect(address)
+            connection.settimeout(seconds)
+            return connection
+        except OSError as failure:
+            connection.close()
+            error = failure
+    raise error
+
+
+def _new_connection(self: HTTPConnection) -> socket.socket:
+    """HTTPConnection._new_conn, with one limit for all addresses."""
+    try:
+        return connected(self._dns_host.strip("[]"), self.port, float(self.timeout or 0.0), self.socket_options or ())
+    except socket.gaierror as error:
+        raise NameResolutionError(self.host, self, error) from error
+    except TimeoutError as error:
+        raise ConnectTimeoutError(self, str(error)) from error
+    except OSError as error:
+        raise NewConnectionError(self, str(error)) from error
 
 
 def pools_with_limit(
@@ -29,9 +68,11 @@ def pools_with_limit(
 
     class Plain(HTTPConnection):
         response_class = Response
+        _new_conn = _new_connection
 
     class Encrypted(HTTPSConnection):
         response_class = Response
+        _new_conn = _new_connection
 
     class PlainPool(HTTPConnectionPool):
         ConnectionCls = Plain
@@ -40,6 +81,18 @@ def pools_with_limit(
         ConnectionCls = Encrypted
 
     return {"http": PlainPool, "https": EncryptedPool}
+
+
+def read_body(response: BaseHTTPResponse, most: int) -> bytes:
+    """The body up to so many bytes. NoResponse for a compressed one, which nobody asked for: it may unfold to any
+    size."""
+    if response.headers.get("Content-Encoding", "identity") != "identity":
+        raise NoResponse("its response is compressed, which it was not asked for", passing=False)
+    parts, remaining = list[bytes](), most
+    while remaining and (part := response.read1(remaining, decode_content=False)):
+        parts.append(part)
+        remaining -= len(part)
+    return b"".join(parts)
 
 
 class _Until(io.RawIOBase):

@@ -43,7 +43,7 @@ class FolderFiles:
     def observe(self, now: int | None) -> None:
         """List the folder and read what changed; `now` is the file system's own time in nanoseconds, None when it is
         not known, and then everything is read. OSError as the file system raises it."""
-        found: dict[str, FolderFile] = {}
+        files: dict[str, FolderFile] = {}
         for folder, folders, names in os.walk(self._folder, onerror=_raise):
             inside = os.path.relpath(folder, self._folder)
             at_top = inside == "."
@@ -53,8 +53,8 @@ class FolderFiles:
                     path = name if at_top else f"{inside}/{name}".replace(os.sep, "/")
                     file = self._file(path, now)
                     if file is not None:
-                        found[path] = file
-        self.known = dict(sorted(found.items()))
+                        files[path] = file
+        self.known = dict(sorted(files.items()))
         self._paths = {file.oid: path for path, file in self.known.items()}
         text = "\n".join(f"{file.oid} {path}" for path, file in self.known.items())
         digest = hashlib.sha256(os.fsencode(text)).hexdigest()
@@ -86,9 +86,9 @@ class FolderFiles:
             if not place.is_file() or place.is_symlink():
                 return None
             stamp = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-            known = self.known.get(path)
-            if known is not None and known.sure and known.stamp == stamp:
-                return known
+            previous = self.known.get(path)
+            if previous is not None and previous.sure and previous.stamp == stamp:
+                return previous
             sure = now is not None and status.st_ctime_ns + _UNSURE < now
             return FolderFile(blob_id(place.read_bytes()), status.st_size, stamp, sure)
         except FileNotFoundError:

@@ -60,9 +60,9 @@ def remote_with_state(address: str) -> str | None:
     packed = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
     if f" refs/heads/{state}\n" in packed or (git_dir / "refs" / "heads" / state).is_file():
         return None
-    found = re.findall(rf" refs/remotes/([^/\n]+)/{re.escape(state)}\n", packed)
-    loose = (path.relative_to(git_dir).parts[2] for path in git_dir.glob(f"refs/remotes/*/{state}"))
-    return min((*found, *loose), default=None)
+    packed_remotes = re.findall(rf" refs/remotes/([^/\n]+)/{re.escape(state)}\n", packed)
+    loose_remotes = (path.relative_to(git_dir).parts[2] for path in git_dir.glob(f"refs/remotes/*/{state}"))
+    return min((*packed_remotes, *loose_remotes), default=None)
 
 
 def work_tree_of(settings: Settings) -> WorkTreeFiles | None:
@@ -72,16 +72,18 @@ def work_tree_of(settings: Settings) -> WorkTreeFiles | None:
 
 def app_tokens(settings: Settings) -> AppTokens | None:
     """The tokens of the GitHub App that the settings name, if any."""
-    given = settings.git_credentials
-    if given.app is None:
+    credentials = settings.git_credentials
+    if credentials.app is None:
         return None
-    return AppTokens(given.app, settings.repo, SystemClock(), ca_file=given.ca_file)
+    return AppTokens(credentials.app, settings.repo, SystemClock(), ca_file=credentials.ca_file)
 
 
 def open_repository(settings: Settings) -> GitRemote | StateDirectory:
     """The config repo that the settings name, its state branch in a folder where they say so. MissingPart when the
     cache folder cannot be made; a full disk may have room by the time that something is to be kept there."""
     remote = open_remote(settings, GitRemote)
+    if settings.tracked:
+        remote = remote.reading_tracked()
     if settings.state_dir is None:
         return remote
     return StateDirectory(settings.state_dir, Branches().state, remote)
@@ -96,7 +98,7 @@ def open_remote(settings: Settings, kind: type[_Remote]) -> _Remote:
             hint = "name a folder that can be written with --cache-dir"
             why = f"the cache folder {settings.cache_dir} cannot be made: {error.strerror}"
             raise MissingPart(why, hint=hint) from error
-    credentials = settings.git_credentials if settings.git_credentials.given else None
+    credentials = settings.git_credentials if settings.git_credentials.is_set else None
     return kind(
         settings.repo,
         settings.cache_dir / "mirror",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from gitfleet import extra
@@ -14,6 +14,9 @@ from gitfleet.formats.canonical_json import parse_json
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.ports.clock import Clock
 from gitfleet.settings import GitHubApp
+
+if TYPE_CHECKING:
+    from github.Auth import AppAuth
 
 _LEFT: Final = timedelta(minutes=10)
 """A token that lasts less than this is used no more: a fetch and a push may take long."""
@@ -44,11 +47,13 @@ class AppTokens:
     def _ask(self) -> tuple[str, datetime]:
         try:
             import requests
+            from github.Auth import AppAuth
 
             from gitfleet.adapters.forge.sessions import ForgeAdapter
         except ImportError as error:
-            raise _missing() from error
-        proof = self._proof()
+            hint = f"install it with: {extra('forges')}"
+            raise MissingPart("the package PyGithub is not installed", hint=hint) from error
+        proof = self._proof(AppAuth)
         with requests.Session() as session:
             adapter = ForgeAdapter(self._api, proof)
             session.mount("https://", adapter)
@@ -63,12 +68,8 @@ class AppTokens:
                 raise Forbidden(f"no token of the GitHub App: {error}", hint=hint) from error
         return _token_of(parse_json(content))
 
-    def _proof(self) -> str:
+    def _proof(self, auth: type[AppAuth]) -> str:
         """The signed word of the app that it is itself: a JWT, RS256, for a few minutes."""
-        try:
-            from github.Auth import AppAuth
-        except ImportError as error:
-            raise _missing() from error
         file = self._app.key_file
         try:
             with file.open("rb") as opened:
@@ -76,15 +77,15 @@ class AppTokens:
         except OSError as error:
             raise MissingPart(f"the key {file} of the GitHub App cannot be read: {error.strerror}") from error
         # What the libraries raise for a key that they cannot use is of many kinds, and may quote the key.
-        proof = attempt(Subject("GitHub App", self._app.app_id), lambda: AppAuth(self._app.app_id, key).create_jwt())
+        proof = attempt(Subject("GitHub App", self._app.app_id), lambda: auth(self._app.app_id, key).create_jwt())
         if isinstance(proof, Failure):
             hint = "give the PEM file that GitHub made under the app's settings, Private keys"
             raise MissingPart(f"the key {file} of the GitHub App is no private RSA key", hint=hint)
         return proof
 
 
-def _token_of(said: Any) -> tuple[str, datetime]:
-    token, until = (said.get("token"), said.get("expires_at")) if isinstance(said, dict) else (None, None)
+def _token_of(response: Any) -> tuple[str, datetime]:
+    token, until = (response.get("token"), response.get("expires_at")) if isinstance(response, dict) else (None, None)
     try:
         when = datetime.fromisoformat(str(until))
     except ValueError:
@@ -102,7 +103,3 @@ def _api_of(remote: str) -> str:
     if parts.hostname in _PUBLIC:
         return "https://api.github.com"
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}/api/v3"
-
-
-def _missing() -> MissingPart:
-    return MissingPart("the package PyGithub is not installed", hint=f"install it with: {extra('forges')}")

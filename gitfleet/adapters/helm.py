@@ -44,5 +44,5 @@ class HelmProgram:
 
 def _complaint(text: str) -> str:
     """What helm says after `Error:`, in one line."""
-    said = text.rpartition("Error: ")[2] or text
-    return " ".join(_HINTS.sub(" ", said).split()) or "nothing"
+    complaint = text.rpartition("Error: ")[2] or text
+    return " ".join(_HINTS.sub(" ", complaint).split()) or "nothing"

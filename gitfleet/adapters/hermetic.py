@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import logging
 import re
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from gitfleet.adapters.no_network import network_cut
-from gitfleet.adapters.programs import Finished, run_program
+from gitfleet.adapters.programs import PLACES, Finished, run_program, runs_behind
 from gitfleet.errors import BadInput, MissingPart, RetryLater
 
 log = logging.getLogger(__name__)
@@ -26,6 +26,7 @@ _MEMORY = 512 << 20
 """Measured with kustomize: 38 MiB of output take 250 MiB; so this is enough for the largest output."""
 _OUT_OF_MEMORY = re.compile(rb"out of memory|cannot allocate memory")
 _LONGEST_MESSAGE = 500
+_NAMESPACES = (("--user", "--net"), ("--net",))
 
 
 class HermeticProgram:
@@ -57,9 +58,9 @@ class HermeticProgram:
         if done.code != 0 and _OUT_OF_MEMORY.search(done.errors):
             raise BadInput(f"cannot be built, {self._name} needs more than {self._memory >> 20} MiB of memory for it")
         if done.code != 0:
-            said = done.errors.decode(errors="replace")
-            said = said.replace(f"{root}/", "").replace(str(root), ".").replace(str(root.parent), "")
-            raise BadInput(f"cannot be built, {self._name} says: {self._complaint(said)[:_LONGEST_MESSAGE]}")
+            complaint = done.errors.decode(errors="replace")
+            complaint = complaint.replace(f"{root}/", "").replace(str(root), ".").replace(str(root.parent), "")
+            raise BadInput(f"cannot be built, {self._name} says: {self._complaint(complaint)[:_LONGEST_MESSAGE]}")
         return done.output
 
     def _run(self, command: list[str], scratch: Path) -> Finished:
@@ -91,3 +92,12 @@ def _scratch(name: str) -> Iterator[Path]:
         raise MissingPart(f"{name} needs a temporary directory: {error.strerror}", hint=hint) from error
     with made as folder:
         yield Path(folder).resolve()
+
+
+def network_cut() -> tuple[str, ...]:
+    """What to put before a command so that it runs in a network namespace of its own, which has no way out; empty where
+    the kernel or the container does not allow it, or `unshare` (util-linux) is not there."""
+    unshare = shutil.which("unshare", path=PLACES)
+    if unshare is None:
+        return ()
+    return next((words for options in _NAMESPACES if runs_behind(words := (unshare, *options, "--"))), ())

@@ -153,22 +153,22 @@ class _Connection(BaseHTTPRequestHandler):
         """The whole body, or why it is not read."""
         if not self.head.left:
             return sentence_response(431, "the head of the request is too large")
-        given = self.headers.get("Content-Length")
-        if "Transfer-Encoding" in self.headers or (given is None and self.command == "POST"):
+        length = self.headers.get("Content-Length")
+        if "Transfer-Encoding" in self.headers or (length is None and self.command == "POST"):
             return sentence_response(411, "a Content-Length is needed")
-        if given is None:
+        if length is None:
             return b""
-        if not (given.isascii() and given.isdigit() and len(given) < 16):
+        if not (length.isascii() and length.isdigit() and len(length) < 16):
             return sentence_response(400, "the Content-Length is no number")
-        if int(given) > MOST_BODY_BYTES:
-            self._discard(min(int(given), _MOST_DISCARDED))
+        if int(length) > MOST_BODY_BYTES:
+            self._discard(min(int(length), _MOST_DISCARDED))
             return sentence_response(413, f"the body is larger than {MOST_BODY_BYTES} bytes")
-        body = self.head.file.read(int(given))
-        return body if len(body) == int(given) else sentence_response(400, "the body ended early")
+        body = self.head.file.read(int(length))
+        return body if len(body) == int(length) else sentence_response(400, "the body ended early")
 
-    def _discard(self, left: int) -> None:
-        while left > 0 and (read := self.head.file.read(min(left, 65536))):
-            left -= len(read)
+    def _discard(self, remaining: int) -> None:
+        while remaining > 0 and (read := self.head.file.read(min(remaining, 65536))):
+            remaining -= len(read)
 
     def _respond(self, response: HttpResponse) -> None:
         self.close_connection, self.request_version = True, self.protocol_version

@@ -9,10 +9,13 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Mapping
+from typing import Final
 
 from gitfleet.adapters.hermetic import HermeticProgram
 from gitfleet.errors import MissingPart
 
+KUSTOMIZE: Final = ("kustomize", "kubectl")
+"""The programs that build, the first that there is."""
 _KUBECTL_FAILED = '] "command failed" err='
 _KUBECTL_CAUSE = re.compile(r'"((?:[^"\\]|\\.)*+)"|<\n(.*?)\n >', re.DOTALL)
 
@@ -40,12 +43,10 @@ def _complaint(text: str) -> str:
 
 
 def _command() -> list[str]:
-    kustomize = shutil.which("kustomize")
-    if kustomize:
-        return [kustomize, "build"]
-    kubectl = shutil.which("kubectl")
-    if kubectl:
-        return [kubectl, "kustomize"]
+    for program, command in zip(KUSTOMIZE, ("build", "kustomize"), strict=True):
+        path = shutil.which(program)
+        if path:
+            return [path, command]
     raise MissingPart(
         "cannot be built, because there is neither kustomize nor kubectl where gitfleet runs; install one of them, or "
         "commit the built manifests"

@@ -2,12 +2,11 @@
 
 On Linux no program outlives this process: it has a parent-death signal, and for whatever that cannot reach (what the
 program itself started) a limit on CPU time, which each process inherits. git is started by GitPython, and bound in the
-same way by `bound` and `limit`.
+same way by `bound`.
 """
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import math
 import os
@@ -18,12 +17,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import IO, Final
-
-from gitfleet.adapters.orphans import reap
 
 LARGEST_COMPLAINT: Final = 1 << 20
 """Bytes of the standard error that are kept; what comes after is read and dropped."""
@@ -33,8 +31,10 @@ _DRAIN_SECONDS: Final = 1.0
 _PROBE_SECONDS: Final = 10.0
 _CHUNK: Final = 1 << 16
 _running: set[subprocess.Popen[bytes]] = set()
+_groups: set[int] = set()
+"""Process groups of programs that have ended, of which something was alive when they were asked for last."""
 _starting = threading.Lock()
-"""Whoever starts a program holds it until the program is in `_running`; who ends them all holds it for good."""
+"""Whoever starts a program keeps it locked until the program is in `_running`; who ends them all locks it for good."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +60,8 @@ def run_program(
     """Run a program and all that it starts; both are ended after `seconds`, or beyond `largest_output` bytes. On Linux
     each gets at most `memory` bytes. OSError when it cannot be started. What a program leaves behind in the background
     is not waited for."""
-    process = _started(command, environment, folder)
-    limit(process.pid, seconds, DATA=memory)  # not of addresses: Go reserves far more of them than it uses
+    # A limit of data and not of addresses: Go reserves far more of them than it uses.
+    process = _started(command, bound(command, seconds, data=memory), environment, folder)
     output = _Reader(process.stdout, largest_output, lambda: _end(process))
     errors = _Reader(process.stderr, LARGEST_COMPLAINT, lambda: None)
     too_slow = False
@@ -77,17 +77,44 @@ def run_program(
             _end(process)
         _running.discard(process)
         reap(process.pid)
-    kept, complaint = output.content(), errors.content()
-    return Finished(code=process.returncode, output=kept, errors=complaint, too_slow=too_slow, too_much=output.too_much)
+    content, complaint = output.content(), errors.content()
+    return Finished(
+        code=process.returncode, output=content, errors=complaint, too_slow=too_slow, too_much=output.too_much
+    )
 
 
-def bound(command: Sequence[str], sign: str = "KILL") -> list[str]:
-    """The command for a program that gets a signal when this thread ends: it is to wait for the program. By `setpriv`
-    (util-linux), which becomes the program, since nothing of ours may run between fork and exec of a process with
-    threads. The command itself where the system has no such signal or no such setpriv."""
-    setpriv = shutil.which("setpriv", path=PLACES) if sys.platform == "linux" else None
-    words = (str(setpriv), "--pdeathsig", sign, "--")
-    return [*words, *command] if setpriv is not None and runs_behind(words) else list(command)
+def bound(command: Sequence[str], seconds: float, sign: str = "KILL", **most: int | None) -> list[str]:
+    """The command for a program that gets a signal when this thread ends (it is to wait for the program), and that has
+    limits, as has what it starts: by name (data, as, fsize) in bytes, and in CPU time what all processors have in so
+    many seconds. By `setpriv` and `prlimit` (util-linux), which become the program, since nothing of ours may run
+    between fork and exec of a process with threads. Neither where the system has no such programs."""
+    words = _words("setpriv", "--pdeathsig", sign)
+    if _words("prlimit", "--core=0"):
+        limits = {"cpu": math.ceil(seconds * (os.cpu_count() or 1)) + 1, **most}
+        values = {name: _allowed(name, value) for name, value in limits.items() if value is not None}
+        words += _words("prlimit", *(f"--{name}={value}" for name, value in values.items()), probe=False)
+    return [*words, *command]
+
+
+def fingerprint(*programs: str) -> str:
+    """Which of some programs PATH has first, as its file: another version is another file. "" where it has none."""
+    path = next(filter(None, map(shutil.which, programs)), None)
+    if path is None:
+        return ""
+    file = Path(path).resolve().stat()
+    return f"{Path(path).name}-{file.st_size}-{file.st_mtime_ns}"
+
+
+def _words(program: str, *options: str, probe: bool = True) -> tuple[str, ...]:
+    place = shutil.which(program, path=PLACES) if sys.platform == "linux" else None
+    words = (str(place), *options, "--")
+    return words if place is not None and (not probe or runs_behind(words)) else ()
+
+
+def _allowed(name: str, value: int) -> int:
+    """A limit that this process may set: none above its own hard limit."""
+    hard = resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))[1]
+    return value if hard == resource.RLIM_INFINITY else min(value, hard)
 
 
 @cache
@@ -103,19 +130,6 @@ def runs_behind(words: tuple[str, ...]) -> bool:
     return done.returncode == 0
 
 
-def limit(pid: int, seconds: float, **most: int | None) -> None:
-    """Limit a program that has just been started, and what it starts: by name (DATA, AS, FSIZE) in bytes, and in CPU
-    time to what all processors have in so many seconds. Only on Linux: by prlimit, from outside, for the same reason as
-    in `bound`; the program has hardly begun by then."""
-    if sys.platform != "linux":
-        return
-    cpu = math.ceil(seconds * (os.cpu_count() or 1)) + 1
-    for name, value in {"CPU": cpu, **most}.items():
-        if value is not None:
-            with contextlib.suppress(OSError):  # it has ended already
-                resource.prlimit(pid, getattr(resource, f"RLIMIT_{name}"), (value, value))
-
-
 def end_programs() -> None:
     """End every program that is running, with all that it started, and let none start from now on: this process ends
     without waiting for the threads that wait for them."""
@@ -124,14 +138,16 @@ def end_programs() -> None:
         _end(process)
 
 
-def _started(command: Sequence[str], environment: Mapping[str, str], folder: Path) -> subprocess.Popen[bytes]:
+def _started(
+    command: Sequence[str], words: Sequence[str], environment: Mapping[str, str], folder: Path
+) -> subprocess.Popen[bytes]:
     program = str(folder / command[0]) if "/" in command[0] else command[0]
     if shutil.which(program, path=environment.get("PATH", os.defpath)) is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command[0])
     with _starting:
         # Not in a `with`: leaving it would wait for whoever in the background still holds the output.
         process = subprocess.Popen(  # noqa: S603 - callers give fixed or allow-listed programs, arguments as a list
-            bound(command),
+            words,
             cwd=folder,
             env=dict(environment),
             stdin=subprocess.DEVNULL,
@@ -176,5 +192,20 @@ class _Reader:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End the program with all that it started; what made itself a session of its own is beyond reach."""
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         os.killpg(process.pid, signal.SIGKILL)
+
+
+def reap(group: int) -> None:
+    """Take the exit codes of what died of the process group of a program that has ended, and of those before it, so
+    that no zombies stay.
+
+    By group, and so nobody else's exit code is taken; what makes itself a session of its own needs an init process.
+    """
+    _groups.add(group)
+    for pending in tuple(_groups):
+        with suppress(ChildProcessError):  # as any other process, or with nothing left: init has it, or nobody
+            while os.waitpid(-pending, os.WNOHANG)[0]:
+                pass
+            continue
+        _groups.discard(pending)

@@ -50,13 +50,13 @@ class AgeDecryptor:
         documents = _documents(content)
         metadata = next(iter(documents.values()))[METADATA]
         opened = _opener(self._data_key(metadata))
-        found: dict[int, _Texts] = {index: {} for index in documents}
-        written = "".join(text for at, body in documents.items() for text in _texts(body, (), opened, found[at]))
+        decrypted: dict[int, _Texts] = {index: {} for index in documents}
+        written = "".join(text for at, body in documents.items() for text in _texts(body, (), opened, decrypted[at]))
         mac, _ = opened(str(metadata["mac"]), str(metadata.get("lastmodified")), f"{METADATA}.mac")
         counted = hashlib.sha512(written.encode("utf-8", "surrogatepass")).hexdigest().upper()
         if not hmac.compare_digest(mac.encode(), counted.encode()):
             raise BadInput(_CHANGED)
-        return found
+        return decrypted
 
     def _data_key(self, metadata: Mapping[str, Any]) -> bytes:
         try:
@@ -73,8 +73,8 @@ class AgeDecryptor:
                 continue
             if len(key) == _DATA_KEY_BYTES:
                 return key
-        known = ", ".join(str(row.get("recipient")) for row in rows[:3]) or "nobody"
-        raise BadInput(f"is encrypted for {known}, and none of the keys in {self._key_file} is one of these")
+        recipients = ", ".join(str(row.get("recipient")) for row in rows[:3]) or "nobody"
+        raise BadInput(f"is encrypted for {recipients}, and none of the keys in {self._key_file} is one of these")
 
     def _keys(self, pyrage: Any) -> list[Any]:
         if self._key_file is None:
@@ -103,11 +103,11 @@ def _documents(content: bytes) -> dict[int, dict[str, Any]]:
     parsed = parse_documents(content, max_bytes=len(content))
     if parsed.faults:
         raise BadInput(f"cannot be read: line {parsed.faults[0][0]} {parsed.faults[0][1]}")
-    found = {one.index: one.value for one in parsed.documents if isinstance(one.value, dict)}
-    metadata = [body.get(METADATA) for body in found.values() if is_sops_encrypted(body)]
-    if len(metadata) < max(len(parsed.documents), 1) or any(one != metadata[0] for one in metadata):
+    bodies = {document.index: document.value for document in parsed.documents if isinstance(document.value, dict)}
+    metadata = [body.get(METADATA) for body in bodies.values() if is_sops_encrypted(body)]
+    if len(metadata) < max(len(parsed.documents), 1) or any(entry != metadata[0] for entry in metadata):
         raise BadInput("is no file of objects that SOPS encrypted as a whole; encrypt it again with `sops encrypt`")
-    return found
+    return bodies
 
 
 _Opener = Callable[[str, str, str], tuple[str, str]]
@@ -135,7 +135,7 @@ def _opener(key: bytes) -> _Opener:
     return opened
 
 
-def _texts(value: JsonValue, path: tuple[str, ...], opened: _Opener, found: _Texts) -> Iterator[str]:
+def _texts(value: JsonValue, path: tuple[str, ...], opened: _Opener, decrypted: _Texts) -> Iterator[str]:
     """All that the MAC counts of a value, decrypted; the texts that stand encrypted are noted in `found`."""
     match value:
         case None:
@@ -143,22 +143,22 @@ def _texts(value: JsonValue, path: tuple[str, ...], opened: _Opener, found: _Tex
         case dict():
             for key, part in value.items():
                 if path or key != METADATA:
-                    yield from _texts(part, (*path, key), opened, found)
+                    yield from _texts(part, (*path, key), opened, decrypted)
         case list():
             for item in value:
-                yield from _texts(item, path, opened, found)
+                yield from _texts(item, path, opened, decrypted)
         case str() if ENCRYPTED_TEXT.fullmatch(value):
-            yield from _decrypted(value, path, opened, found)
+            yield from _decrypted(value, path, opened, decrypted)
         case bool() | str():
             yield str(value)
         case _:
             yield _as_go_writes(value)
 
 
-def _decrypted(value: str, path: tuple[str, ...], opened: _Opener, found: _Texts) -> Iterator[str]:
+def _decrypted(value: str, path: tuple[str, ...], opened: _Opener, decrypted: _Texts) -> Iterator[str]:
     text, sort = opened(value, ":".join(path) + ":", dotted(path))
     if sort == "str":
-        found[value] = text
+        decrypted[value] = text
     if sort != "comment":
         yield text
 

@@ -76,12 +76,12 @@ class StateDirectory:
 
     def read_blobs(self, oids: Iterable[str], *, limit: int) -> Mapping[str, bytes]:
         """Blobs of the folder's files, and of the repository."""
-        wanted = set(oids)
+        requested = set(oids)
         with self._readable_errors():
-            here = self._files.read(wanted)
-        rest = wanted - here.keys()
-        found = {oid: content for oid, content in here.items() if len(content) <= limit}
-        return {**found, **(self._repo.read_blobs(rest, limit=limit) if rest else {})}
+            contents = self._files.read(requested)
+        missing = requested - contents.keys()
+        within_limit = {oid: content for oid, content in contents.items() if len(content) <= limit}
+        return {**within_limit, **(self._repo.read_blobs(missing, limit=limit) if missing else {})}
 
     def changed_paths(self, old: str, new: str) -> Mapping[str, TreeEntry | None]:
         """As the repository says."""
@@ -142,7 +142,7 @@ class StateDirectory:
         ]
         changed = {path: content for path, content in contents.items() if not self._files.has(path, content)}
         for path in (*changed, *removals):
-            self._place(self._folder, path)
+            self._place(path)
         if not changed and not removals:
             return
         scratch = self._folder / _NEXT
@@ -164,14 +164,14 @@ class StateDirectory:
             return
         if (journal / _REMOVALS).exists():
             for name in parse_json((journal / _REMOVALS).read_bytes()):
-                target = self._place(self._folder, os.fsdecode(bytes.fromhex(name)))
+                target = self._place(os.fsdecode(bytes.fromhex(name)))
                 if target.is_symlink() or not target.is_dir():  # a folder there is new: this was done before
                     target.unlink(missing_ok=True)
                 self._drop_empty(target.parent)
-        for found, _, names in os.walk(journal / _WRITES):
+        for parent, _, names in os.walk(journal / _WRITES):
             for name in sorted(names):
-                laid_out = Path(found) / name
-                target = self._place(self._folder, str(laid_out.relative_to(journal / _WRITES)))
+                laid_out = Path(parent) / name
+                target = self._place(str(laid_out.relative_to(journal / _WRITES)))
                 if target.is_dir():
                     self._drop_empty(target)
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -183,8 +183,8 @@ class StateDirectory:
             folder.rmdir()
             folder = folder.parent
 
-    def _place(self, folder: Path, path: str) -> Path:
-        root = folder.resolve()
+    def _place(self, path: str) -> Path:
+        root = self._folder.resolve()
         target = (root / path).parent.resolve() / Path(path).name
         if not target.is_relative_to(root) or ".." in Path(path).parts or path.startswith("."):
             raise BadInput(f'"{path}" leads out of {self._folder}')

@@ -12,15 +12,22 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from gitfleet.analysis.judging import Judgement, judged
-from gitfleet.analysis.standings import AnalysisVerdict, Standing, sentence_of, standing_of, verdict_of
+from gitfleet.analysis.standings import (
+    AnalysisVerdict,
+    Judgement,
+    Standing,
+    judged,
+    sentence_of,
+    standing_of,
+    verdict_of,
+)
 from gitfleet.analysis.templates import Unresolved, resolved
 from gitfleet.analysis.texts import AnalysisText
 from gitfleet.api.metrics import CanaryMetric, MetricTemplate
 from gitfleet.api.values import NamespacedName
-from gitfleet.api.workload_records import Measurement, MeasurementVerdict
+from gitfleet.api.workload_records import Measurement, MeasurementVerdict, MetricOutcome
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.model.calls import Answers, MetricAnswer, MetricOutcome, MetricQuery
+from gitfleet.model.calls import Answers, MetricAnswer, MetricQuery
 
 KEPT: Final = 10
 """Measurements of each metric that are kept; counts of earlier ones are in the first of them."""
@@ -36,7 +43,7 @@ class Scope:
 
     `baseline` are the variables that differ in a second query, with which each measurement is compared; None: there is
     none. `cluster` is whose measurements these are, where each cluster has its own. `goes_on` measures on although
-    it failed, until it passes; `kept` is how many measurements of each metric are kept.
+    it failed, until it passes; `retained` is how many measurements of each metric are kept.
     """
 
     key: str
@@ -47,7 +54,7 @@ class Scope:
     baseline: Mapping[str, str] | None = None
     cluster: str = ""
     goes_on: bool = False
-    kept: int = KEPT
+    retained: int = KEPT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,8 +78,8 @@ def advance(
     than `failureLimit` of them running failed, or more than `inconclusiveLimit` running were neither; the analysis has
     failed once one of them has, and passed once all have. Measurements of another scope are left out.
     """
-    mine = [one for one in sorted(measurements, key=lambda one: one.number) if one.id.startswith(_prefix(scope))]
-    of = {name: [one for one in mine if one.metric == name] for name in (metric.name for metric in metrics)}
+    own = [m for m in sorted(measurements, key=lambda m: m.number) if m.id.startswith(_prefix(scope))]
+    of = {metric.name: [m for m in own if m.metric == metric.name] for metric in metrics}
     standings = [standing_of(metric, of[metric.name]) for metric in metrics]
     if _is_measured(scope, standings):
         of = {metric.name: _with_answers(metric, of[metric.name], answers) for metric in metrics}
@@ -83,13 +90,13 @@ def advance(
             of[standing.metric.name].append(_measured(standing, scope, now.replace(microsecond=0)))
             standings[at] = standing_of(standing.metric, of[standing.metric.name])
     asking = standings if _is_measured(scope, standings) else []
-    kept = (one for metric in metrics for one in of[metric.name][-scope.kept :])
+    recent = (m for metric in metrics for m in of[metric.name][-scope.retained :])
     return Analysed(
-        measurements=tuple(sorted(kept, key=lambda one: one.at)),
-        queries=tuple(query for one in asking if one.open is not None for query in _queries(one.open)),
+        measurements=tuple(sorted(recent, key=lambda m: m.at)),
+        queries=tuple(query for standing in asking if standing.open is not None for query in _queries(standing.open)),
         verdict=verdict_of(standings),
         message=sentence_of(standings),
-        wake_at=min((due for one in asking if (due := _due(scope, one, now)) is not None), default=None),
+        wake_at=min((due for standing in asking if (due := _due(scope, standing, now)) is not None), default=None),
     )
 
 
@@ -111,20 +118,20 @@ def _due(scope: Scope, standing: Standing, now: datetime) -> datetime | None:
 
 def _with_answers(metric: CanaryMetric, measurements: Sequence[Measurement], answers: Answers) -> list[Measurement]:
     """The measurements of a metric; one that had no answer is judged where one came."""
-    found: list[Measurement] = []
-    for one in measurements:
-        answer = _answer(one, answers) if one.verdict is None else None
+    judged_so_far: list[Measurement] = []
+    for measurement in measurements:
+        answer = _answer(measurement, answers) if measurement.verdict is None else None
         if answer is not None:
-            judgement = judged(metric, answer, compares=bool(one.baseline))
-            one = _with_judgement(one, judgement, standing_of(metric, found))
-        found.append(one)
-    return found
+            judgement = judged(metric, answer, compares=bool(measurement.baseline))
+            measurement = _with_judgement(measurement, judgement, standing_of(metric, judged_so_far))
+        judged_so_far.append(measurement)
+    return judged_so_far
 
 
-def _answer(one: Measurement, answers: Answers) -> MetricAnswer | None:
+def _answer(measurement: Measurement, answers: Answers) -> MetricAnswer | None:
     """What came of a measurement; of one with a baseline, of both queries together, once both have an answer."""
-    first, second = answers.get(one.id), answers.get(one.id + _BASELINE)
-    if not isinstance(first, MetricAnswer) or not one.baseline:
+    first, second = answers.get(measurement.id), answers.get(measurement.id + _BASELINE)
+    if not isinstance(first, MetricAnswer) or not measurement.baseline:
         return first if isinstance(first, MetricAnswer) else None
     if not isinstance(second, MetricAnswer):
         return None
@@ -142,7 +149,7 @@ def _has_values(answer: MetricAnswer) -> bool:
 def _measured(standing: Standing, scope: Scope, at: datetime) -> Measurement:
     """The next measurement of a metric, without an answer; one that cannot be made is inconclusive at once."""
     metric, number = standing.metric, standing.last.number + 1 if standing.last is not None else 0
-    one = Measurement(
+    measurement = Measurement(
         id=f"{_prefix(scope)}{metric.name}-{number}",
         metric=metric.name,
         number=number,
@@ -162,17 +169,17 @@ def _measured(standing: Standing, scope: Scope, at: datetime) -> Measurement:
         baseline = "" if scope.baseline is None else resolved(template.query, {**variables, **scope.baseline})
     except Unresolved as error:
         judgement = Judgement(MeasurementVerdict.INCONCLUSIVE, MetricOutcome.FAILED, (), str(error))
-        return _with_judgement(one, judgement, standing)
+        return _with_judgement(measurement, judgement, standing)
     provider = template.provider
-    return replace(one, provider=provider.type, address=provider.address, query=query, baseline=baseline)
+    return replace(measurement, provider=provider.type, address=provider.address, query=query, baseline=baseline)
 
 
-def _with_judgement(one: Measurement, judgement: Judgement, before: Standing) -> Measurement:
+def _with_judgement(measurement: Measurement, judgement: Judgement, before: Standing) -> Measurement:
     counts = before.counts.after(judgement.verdict, before.metric)
     return replace(
-        one,
+        measurement,
         values=judgement.values,
-        outcome=judgement.outcome.value,
+        outcome=judgement.outcome,
         verdict=judgement.verdict,
         message=judgement.why,
         passed=counts.passed,
@@ -181,12 +188,12 @@ def _with_judgement(one: Measurement, judgement: Judgement, before: Standing) ->
     )
 
 
-def _queries(one: Measurement) -> Iterator[MetricQuery]:
+def _queries(m: Measurement) -> Iterator[MetricQuery]:
     """The queries of a measurement that has no answer yet, as they are recorded."""
-    query = MetricQuery(id=one.id, provider=one.provider, address=one.address, query=one.query, at=one.at)
+    query = MetricQuery(id=m.id, provider=m.provider, address=m.address, query=m.query, at=m.at)
     yield query
-    if one.baseline:
-        yield replace(query, id=one.id + _BASELINE, query=one.baseline)
+    if m.baseline:
+        yield replace(query, id=m.id + _BASELINE, query=m.baseline)
 
 
 def _prefix(scope: Scope) -> str:

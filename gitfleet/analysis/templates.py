@@ -45,11 +45,11 @@ def _parts(template: str, variables: Mapping[str, str]) -> Iterator[str]:
     at, quote = 0, ""
     while at < len(template):
         if template.startswith("{{", at):
-            found = IN_BRACES.match(template, at)
-            if found is None:
+            variable = IN_BRACES.match(template, at)
+            if variable is None:
                 raise Unresolved(AnalysisText.QUERY_WITHOUT_NAME_VARIABLE())
-            yield _value(found[1], variables, quote)
-            at = found.end()
+            yield _value(variable[1], variables, quote)
+            at = variable.end()
             continue
         sign = template[at]
         length = 2 if sign == "\\" and quote in ('"', "'") else 1
@@ -64,8 +64,8 @@ def _parts(template: str, variables: Mapping[str, str]) -> Iterator[str]:
 def _value(name: str, variables: Mapping[str, str], quote: str) -> str:
     value = variables.get(name)
     if value is None:
-        known = did_you_mean(name, variables, AnalysisText.USE_ONE_GIVE_ARGS(variables=", ".join(sorted(variables))))
-        raise Unresolved(AnalysisText.QUERY_VARIABLE_NOTHING_GIVES(name=name[:63], known=known))
+        hint = did_you_mean(name, variables, AnalysisText.USE_ONE_GIVE_ARGS(variables=", ".join(sorted(variables))))
+        raise Unresolved(AnalysisText.QUERY_VARIABLE_NOTHING_GIVES(name=name[:63], known=hint))
     if quote == "`":
         if "`" in value:
             raise Unresolved(AnalysisText.VALUE_BACKTICK_STANDS_BETWEEN_BACKTICKS(name=name))

@@ -1,12 +1,12 @@
 """What a field of a declaration may say beside its type: where it stands in the file, how its text differs from its
 value, what it must satisfy.
 
-Lengths and bounds are those of `annotated_types` (`Len`, `MinLen`, `Interval`, `Ge`, `Le`).
+Lengths and bounds are those of `annotated_types` (`Len`, `MinLen`, `Interval`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field
 from enum import Enum
 from typing import Any, Final
@@ -54,9 +54,9 @@ class Form:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Check:
-    """What people may write: `holds` gives the sentence that says what is wrong, None when nothing is."""
+    """What people may write: `sentence` gives the sentence that says what is wrong, None when nothing is."""
 
-    holds: Callable[[Any], str | None]
+    sentence: Callable[[Any], str | None]
     schema: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -113,13 +113,18 @@ class Absent(Enum):
     ABSENT = "absent"
 
 
-def names_taken(names: Iterable[str], field: str, what: str) -> Iterator[Break]:
-    """The items of a list of the spec whose name an earlier one has."""
-    seen: set[str] = set()
+def names_taken(names: Iterable[str], at: Location, kind: str, earlier: Iterable[str] = ()) -> Iterator[Break]:
+    """The items of the list at a location whose name an earlier one has, or one of another list."""
+    seen = set(earlier)
     for index, name in enumerate(names):
         if name in seen:
-            yield ("spec", field, index, "name"), ApiText.TAKEN_EARLIER_RENAME(what=what)
+            yield (*at, index, "name"), ApiText.TAKEN_EARLIER_RENAME(what=kind)
         seen.add(name)
+
+
+def repeated(items: Sequence[object], at: Location, sentence: str) -> Iterator[Break]:
+    """The items of the list at a location that stand in it before."""
+    return (((*at, index), sentence) for index, item in enumerate(items) if item in items[:index])
 
 
 def below(location: Location, breaks: list[Break]) -> list[Break]:

@@ -6,10 +6,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import sha256
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NamedTuple, Protocol
 
 from gitfleet.api.annotations import At, Default, Form, Inline
-from gitfleet.api.conditions import Conditions, ConditionType, Status, find_condition
+from gitfleet.api.conditions import Conditions, ConditionType, is_true
+from gitfleet.api.folders import ChosenVariants
 from gitfleet.api.layout import document
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import PARENT_LABEL, PLACEMENT_GROUP, PlacementKey
@@ -19,8 +20,8 @@ from gitfleet.api.values import Time
 
 DELETED: Final = "Deleted"
 """The condition of an object that was not deleted yet; KubeFleet has none for it."""
-KEPT_FOR_SUCCESSOR: Final = "KeptForSuccessor"
-"""The reason of one that stays until another placement has it."""
+KEPT: Final = ("KeptForSuccessor", "RemovalHeld")
+"""The reasons of one that stays until another placement has it, or until the removal rules let it go."""
 _CLUSTER_LETTERS: Final = 27
 PREVIOUS_STATE: Final = "kubernetes-fleet.io/previous-binding-state"
 
@@ -61,6 +62,36 @@ PinnedLabels = tuple[tuple[str, str | None], ...]
 """Labels of a cluster by key; None: the cluster had no such label."""
 References = tuple[Annotated[str, Form(_read_reference, {"type": "object"}, _write_reference)], ...]
 """`namespace/name`, in files KubeFleet's NamespacedName."""
+
+
+class _HasContent(Protocol):
+    @property
+    def cluster_resource_overrides(self) -> tuple[str, ...]: ...
+    @property
+    def resource_overrides(self) -> tuple[str, ...]: ...
+    @property
+    def variants(self) -> tuple[tuple[str, str], ...]: ...
+
+
+class ClusterContent(NamedTuple):
+    """What makes of a snapshot the content of one cluster: references of cluster-wide and of namespaced override
+    snapshots, in the order in which they are applied, and the variants of Folders."""
+
+    cluster_resource_overrides: tuple[str, ...] = ()
+    resource_overrides: tuple[str, ...] = ()
+    variants: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, value: _HasContent) -> ClusterContent:
+        """That of a binding, or of a cluster of a run."""
+        return cls(value.cluster_resource_overrides, value.resource_overrides, value.variants)
+
+    @property
+    def overrides(self) -> tuple[str, ...]:
+        """All references of override snapshots."""
+        return (*self.cluster_resource_overrides, *self.resource_overrides)
+
+
 Detail = tuple[str, str | None, str | None]
 """A path, its value in the member, its value in the hub."""
 
@@ -160,12 +191,12 @@ def _identify(binding: Binding) -> tuple[str, str]:
 class Binding:
     """One (placement, cluster).
 
-    The spec is `state`, `resource_snapshot` (name, None before the first rollout), the override snapshots and
-    `apply_strategy`; every change of the spec adds 1 to `generation`, so that conditions observed before it no longer
-    count. `deleting` is when the binding was given up: its resources are being removed, then it vanishes.
-    `applied_snapshot` is the snapshot that the cluster really has (decision D23). `override_labels` are the labels,
-    annotations ("annotation:" before the key) and properties ("property:") that the overrides saw on the cluster at the
-    last rollout: others change nothing there before the next one.
+    The spec is `state`, `resource_snapshot` (name, None before the first rollout), the override snapshots, `variants`
+    (of Folders) and `apply_strategy`; every change of the spec adds 1 to `generation`, so that conditions observed
+    before it no longer count. `deleting` is when the binding was given up: its resources are being removed, then it
+    vanishes. `applied_snapshot` is the snapshot that the cluster really has (decision D23). `override_labels` are the
+    labels, annotations ("annotation:" before the key) and properties ("property:") that the overrides saw on the
+    cluster at the last rollout: others change nothing there before the next one.
     """
 
     placement: Annotated[PlacementKey, OWNER]
@@ -176,6 +207,7 @@ class Binding:
     resource_snapshot: Annotated[str | None, At("spec", "resourceSnapshotName")] = None
     cluster_resource_overrides: Annotated[tuple[str, ...], At("spec", "clusterResourceOverrideSnapshots")] = ()
     resource_overrides: Annotated[References, At("spec", "resourceOverrideSnapshots")] = ()
+    variants: ChosenVariants = ()
     apply_strategy: ApplyStrategy = ApplyStrategy()
     decision: Annotated[ClusterDecision | None, At("spec", "clusterDecision")] = None
     generation: Annotated[int, At("metadata", "generation")] = 1
@@ -189,8 +221,13 @@ class Binding:
 
     @property
     def kept(self) -> tuple[FailedObject, ...]:
-        """The objects that are given up and stay until another placement has them."""
-        return tuple(one for one in self.failed if (one.condition, one.reason) == (DELETED, KEPT_FOR_SUCCESSOR))
+        """The objects that are given up and stay until another placement has them, or a person approves."""
+        return tuple(failed for failed in self.failed if failed.condition == DELETED and failed.reason in KEPT)
+
+    @property
+    def only_keeps(self) -> bool:
+        """Whether all that is still to go is kept."""
+        return bool(self.kept) and len(self.kept) == len(self.failed)
 
     @property
     def name(self) -> str:
@@ -221,19 +258,18 @@ def is_active(binding: Binding) -> bool:
 def is_available(binding: Binding) -> bool:
     """Whether the cluster counts as available now: for the generation of the binding that holds (decision
     D24)."""
-    found = find_condition(binding.conditions, ConditionType.AVAILABLE, generation=binding.generation)
-    return found is not None and found.status is Status.TRUE
+    return is_true(binding.conditions, ConditionType.AVAILABLE, generation=binding.generation)
 
 
 def raised(binding: Binding) -> Binding:
     """The binding one generation later with what is known of it: for a change of state alone, which changes nothing on
     the cluster, so that what was observed there still counts."""
     generation = binding.generation + 1
-    known = tuple(
+    conditions = tuple(
         replace(c, observed_generation=generation) if c.observed_generation == binding.generation else c
         for c in binding.conditions
     )
-    return replace(binding, generation=generation, conditions=known)
+    return replace(binding, generation=generation, conditions=conditions)
 
 
 def unscheduled(binding: Binding) -> Binding:

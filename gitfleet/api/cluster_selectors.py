@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Annotated, Any, Final
 
 from annotated_types import Interval, Len
 
-from gitfleet.api.annotations import Accept, At, Break, OneOf, Shown, below
+from gitfleet.api.annotations import Accept, At, Break, Shown, below
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.texts import ApiText
 from gitfleet.api.values import PROPERTY_NAME, NonEmpty, QuantityText, is_property_name, whole
@@ -31,6 +32,27 @@ _NAME_PATTERN: Final = whole(
 PropertyName = Annotated[NonEmpty, Shown({"pattern": _NAME_PATTERN, "maxLength": 253 + 64})]
 
 
+class PropertyOperator(StrEnum):
+    """How a property is compared with a quantity."""
+
+    GT = "Gt"
+    GE = "Ge"
+    EQ = "Eq"
+    NE = "Ne"
+    LT = "Lt"
+    LE = "Le"
+
+
+class SortOrder(StrEnum):
+    """Which values of a property come first."""
+
+    ASCENDING = "Ascending"
+    DESCENDING = "Descending"
+
+
+_OP: Final = PropertyOperator
+
+
 @dataclass(frozen=True, slots=True)
 class PropertyRequirement:
     """A property of a cluster, compared with exactly one quantity.
@@ -41,7 +63,7 @@ class PropertyRequirement:
     """
 
     name: PropertyName
-    operator: Annotated[str, OneOf("Gt", "Ge", "Eq", "Ne", "Lt", "Le")]
+    operator: PropertyOperator
     values: Annotated[
         tuple[Annotated[QuantityText, Shown(QUANTITY_SCHEMA)], ...], Shown({"minItems": 1, "maxItems": 1})
     ]
@@ -56,7 +78,7 @@ class PropertySorter:
     """
 
     name: PropertyName
-    sort_order: Annotated[str, OneOf("Ascending", "Descending")]
+    sort_order: SortOrder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +152,7 @@ class ClusterAffinity:
 
 
 def _requirement_breaks(requirements: Sequence[PropertyRequirement]) -> Iterator[Break]:
-    sound: dict[str, list[tuple[int, str, Quantity]]] = {}
+    sound: dict[str, list[tuple[int, PropertyOperator, Quantity]]] = {}
     for index, requirement in enumerate(requirements):
         if sentence := _property_name_break(requirement.name):
             yield (index, "name"), sentence
@@ -143,11 +165,11 @@ def _requirement_breaks(requirements: Sequence[PropertyRequirement]) -> Iterator
             yield (index, "values", 0), ApiText.WRITE_ONE_MI(reason=error.reason)
             continue
         sound.setdefault(requirement.name, []).append((index, requirement.operator, quantity))
-    for name, found in sound.items():
-        yield from _contradictions(name, found)
+    for name, named in sound.items():
+        yield from _contradictions(name, named)
 
 
-def _contradictions(name: str, requirements: Sequence[tuple[int, str, Quantity]]) -> Iterator[Break]:
+def _contradictions(name: str, requirements: Sequence[tuple[int, PropertyOperator, Quantity]]) -> Iterator[Break]:
     """The first requirement, in order, that no value can satisfy together with those before it."""
     for position in range(1, len(requirements)):
         if not _satisfiable([(operator, value) for _, operator, value in requirements[: position + 1]]):
@@ -156,16 +178,16 @@ def _contradictions(name: str, requirements: Sequence[tuple[int, str, Quantity]]
             return
 
 
-def _satisfiable(requirements: Sequence[tuple[str, Quantity]]) -> bool:
-    equal = {value for operator, value in requirements if operator == "Eq"}
+def _satisfiable(requirements: Sequence[tuple[PropertyOperator, Quantity]]) -> bool:
+    equal = {value for operator, value in requirements if operator is _OP.EQ}
     if len(equal) > 1:
         return False
-    lower = max(((v, op == "Gt") for op, v in requirements if op in ("Gt", "Ge")), default=None)
-    upper = min(((v, op != "Lt") for op, v in requirements if op in ("Lt", "Le")), default=None)
+    lower = max(((v, op is _OP.GT) for op, v in requirements if op in (_OP.GT, _OP.GE)), default=None)
+    upper = min(((v, op is not _OP.LT) for op, v in requirements if op in (_OP.LT, _OP.LE)), default=None)
     if lower and upper and (lower[0] > upper[0] or (lower[0] == upper[0] and (lower[1] or not upper[1]))):
         return False
     for value in equal:
-        if any(operator == "Ne" and other == value for operator, other in requirements):
+        if any(operator is _OP.NE and excluded == value for operator, excluded in requirements):
             return False
         if lower and (value < lower[0] or (value == lower[0] and lower[1])):
             return False

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 
 from annotated_types import Interval, Len
 
-from gitfleet.api.annotations import FIRST_OF_LIST, At, Break, Check, Default, Inline, OneOf, Only
+from gitfleet.api.annotations import FIRST_OF_LIST, At, Break, Check, Default, Inline, OneOf, Only, repeated
 from gitfleet.api.conditions import Conditions, Status, find_condition
 from gitfleet.api.layout import document
 from gitfleet.api.objects import Origin
@@ -125,8 +125,8 @@ class Connection:
         ways = [self.context, kubeconfig, self.in_cluster, self.pull, self.simulated]
         if sum(bool(way) for way in ways) != 1:
             yield (), ApiText.NEEDS_EXACTLY_ONE_CONTEXT()
-        for name, given in (("publicKeys", self.public_keys), ("silentAfter", self.silent_after)):
-            if given and not self.pull:
+        for name, value in (("publicKeys", self.public_keys), ("silentAfter", self.silent_after)):
+            if value and not self.pull:
                 yield (name,), ApiText.ABOUT_REPORTS_AGENT()
 
 
@@ -233,9 +233,7 @@ class MemberCluster:
 
     def breaks(self) -> Iterator[Break]:
         """No taint stands twice (KubeFleet pkg/utils/validator/membercluster.go)."""
-        for index, taint in enumerate(self.taints):
-            if taint in self.taints[:index]:
-                yield ("spec", "taints", index), ApiText.STANDS_TWICE_REMOVE_ONE()
+        return repeated(self.taints, ("spec", "taints"), ApiText.STANDS_TWICE_REMOVE_ONE())
 
     @property
     def is_pulled(self) -> bool:

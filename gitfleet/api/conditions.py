@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
-from typing import Annotated
+from typing import Annotated, Final
 
 from gitfleet.api.annotations import Default
 from gitfleet.api.layout import document
 from gitfleet.api.replacing import replace
 from gitfleet.api.values import NonEmpty, Time
 from gitfleet.formats.times import EPOCH
+
+APPROVED: Final = "Approved"
+"""The condition of a hold, a request for approval and an approval that says what people answered."""
 
 
 class Status(StrEnum):
@@ -35,11 +38,11 @@ class ConditionType(StrEnum):
     AVAILABLE = "Available"
     DIFF_REPORTED = "DiffReported"
     REMOVALS_HELD = "RemovalsHeld"
-    """Of a placement alone: removals of it wait for a person's approval (decisions D25 and D31)."""
+    """Of a placement alone: removals of it wait for a person's approval (decision D25)."""
     PINNED = "Pinned"
     """Of a placement alone: a Pin keeps it at the content of an older snapshot, or cannot (decision record 0020)."""
     KEPT = "Kept"
-    """Of a placement alone: why it goes on as it was, or stays while it leaves (decision record 0021)."""
+    """Of a placement alone: why it goes on as it was, or stays while it leaves."""
 
 
 class MemberConditionType(StrEnum):
@@ -60,8 +63,8 @@ class EvictionConditionType(StrEnum):
 
 class Reason(StrEnum):
     """Every reason that gitfleet gives in a condition: KubeFleet's own (kubefleet.md §9) and, for what KubeFleet does
-    not have, `SCHEDULING_FAILED`, `APPROVAL_...`, `PIN_...`, `KEPT`, `CLUSTER_UNREACHABLE` and `INTERNAL_ERROR`. What
-    is read may have others."""
+    not have, `SCHEDULING_FAILED`, `ROLLOUT_FROZEN`, `DEPENDENCY_NOT_AVAILABLE`, `APPROVAL_...`, `PIN_...`, `KEPT`,
+    `CLUSTER_UNREACHABLE` and `INTERNAL_ERROR`. What is read may have others."""
 
     SCHEDULING_POLICY_FULFILLED = "SchedulingPolicyFulfilled"
     SCHEDULING_POLICY_UNFULFILLED = "SchedulingPolicyUnfulfilled"
@@ -72,6 +75,8 @@ class Reason(StrEnum):
     SCHEDULE_FAILED = "ScheduleFailed"
     ROLLOUT_STARTED_UNKNOWN = "RolloutStartedUnknown"
     ROLLOUT_NOT_STARTED_YET = "RolloutNotStartedYet"
+    ROLLOUT_FROZEN = "RolloutFrozen"
+    DEPENDENCY_NOT_AVAILABLE = "DependencyNotAvailable"
     ROLLOUT_STARTED = "RolloutStarted"
     ROLLOUT_CONTROLLED_BY_EXTERNAL_CONTROLLER = "RolloutControlledByExternalController"
     OVERRIDDEN_PENDING = "OverriddenPending"
@@ -170,6 +175,18 @@ def find_condition(conditions: Iterable[Condition], type_: str, *, generation: i
     return None
 
 
+def answer_of(conditions: Conditions) -> Status | None:
+    """What the condition Approved says, None while it says nothing or Unknown."""
+    approved = find_condition(conditions, APPROVED)
+    return approved.status if approved is not None and approved.status is not Status.UNKNOWN else None
+
+
+def is_true(conditions: Iterable[Condition], type_: str, *, generation: int | None = None) -> bool:
+    """Whether the condition of a type, as of `find_condition`, is True."""
+    condition = find_condition(conditions, type_, generation=generation)
+    return condition is not None and condition.status is Status.TRUE
+
+
 def type_of(kind: str, type_: str) -> str:
     """The type of a placement's own condition: ClusterResourcePlacementScheduled, ResourcePlacementScheduled, ..."""
     return f"{kind}{type_}"
@@ -186,4 +203,4 @@ def set_condition(conditions: Conditions, new: Condition) -> Conditions:
         return (*conditions, new)
     if old.status == new.status and old.last_transition_time != new.last_transition_time:
         new = replace(new, last_transition_time=old.last_transition_time)
-    return conditions if new == old else tuple(new if one.type == new.type else one for one in conditions)
+    return conditions if new == old else tuple(new if c.type == new.type else c for c in conditions)

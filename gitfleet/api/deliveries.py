@@ -33,7 +33,7 @@ class DeliveredOperation:
     `id` names it in the agent's report. `wave` and `needs` order it among the others. An update is for the object with
     this `uid`; with a `resource_version` only while nobody changed it, which an equal `generation` proves as well,
     since every new status has another version. `removes` are the fields that go, as a tree of managedFields, and
-    `propagation` is what becomes of the dependents of what is deleted.
+    `propagation` is what becomes of the dependents of what is deleted, `permit` what lets it be deleted.
     """
 
     id: str
@@ -50,6 +50,7 @@ class DeliveredOperation:
     resource_version: str | None = None
     removes: JsonObject = field(default_factory=dict)
     propagation: str = ""
+    permit: str = ""
 
 
 class StepAction(StrEnum):

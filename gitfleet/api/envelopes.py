@@ -68,14 +68,14 @@ def objects_in(envelope: Manifest, texts: EnvelopeTexts) -> Iterator[tuple[str, 
 
 def carried(manifests: Iterable[Manifest]) -> dict[ObjectKey, tuple[ObjectKey, ...] | None]:
     """What the envelopes among these objects carry, by envelope; None for one that cannot be read."""
-    found: dict[ObjectKey, tuple[ObjectKey, ...] | None] = {}
+    contents: dict[ObjectKey, tuple[ObjectKey, ...] | None] = {}
     for manifest in manifests:
         if is_envelope(manifest):
             try:
-                found[manifest.key] = tuple(key for _, key in objects_in(manifest, {}))
+                contents[manifest.key] = tuple(key for _, key in objects_in(manifest, {}))
             except EnvelopeError:
-                found[manifest.key] = None
-    return found
+                contents[manifest.key] = None
+    return contents
 
 
 def carried_identities(manifests: Iterable[Manifest]) -> dict[Identity, frozenset[Identity]]:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from dataclasses import field as declared
 from enum import StrEnum
 from typing import Annotated, Any, Final
 
-from gitfleet.api.annotations import At, Default
+from gitfleet.api.annotations import At, Default, Location
+from gitfleet.api.objects import Origin
+from gitfleet.api.sentences import dotted
 from gitfleet.api.texts import ApiText
-from gitfleet.formats.sentences import counted
+from gitfleet.formats.canonical_json import digest_of
+from gitfleet.formats.sentences import and_more, counted
+from gitfleet.formats.text_table import Sentence
 
 MOST_OF_A_FILE: Final = 100
 MOST_IN_ALL: Final = 1000
 LONGEST_NAME: Final = 300
 LONGEST_MESSAGE: Final = 1000
+_CAUSE_DIGITS: Final = 12
 WHOLE_COMMIT: Final = "."
 """The path of the fault for which a commit is refused as a whole."""
 
@@ -33,6 +39,8 @@ class Fault:
 
     `object` is `Kind/name` or `Kind/namespace/name`, "" when the file could not be read that far; `field` is a dotted
     path such as `spec.policy.numberOfClusters`, "" for the whole object. No value of a Secret ever stands in `message`.
+    `code` is that of the sentence. Faults with one `cause` have the same cure, in the same field; "" is a cause of its
+    own. Both follow from the sentence, so they are not compared.
     """
 
     path: str
@@ -41,14 +49,68 @@ class Fault:
     field: Annotated[str, Default("")]
     message: str
     severity: Severity = Severity.ERROR
+    code: Annotated[str, Default("")] = declared(default="", compare=False)
+    cause: Annotated[str, Default("")] = declared(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.message, Sentence):
+            object.__setattr__(self, "code", self.message.code)
+            object.__setattr__(self, "cause", self.cause or _cause(self.message, self.field))
+            object.__setattr__(self, "message", str(self.message))
 
     def __str__(self) -> str:
-        middle = "".join(f"{part}: " for part in (self.object, self.field) if part)
-        return f"{self.path}:{self.line}: {middle}{self.message}"
+        return str(FaultGroup((self,)))
 
     def document(self) -> dict[str, Any]:
         """All of it by name."""
         return asdict(self) | {"severity": self.severity.value}
+
+
+@dataclass(frozen=True, slots=True)
+class FaultGroup:
+    """Faults of one cause, sorted by place."""
+
+    faults: tuple[Fault, ...]
+
+    @property
+    def first(self) -> Fault:
+        """The fault that people are shown."""
+        return self.faults[0]
+
+    @property
+    def further(self) -> str:
+        """` and 3 more`, "" for a fault alone."""
+        return and_more(len(self.faults) - 1)
+
+    def __str__(self) -> str:
+        fault = self.first
+        middle = "".join(f"{part}: " for part in (fault.object, fault.field) if part)
+        return f"{fault.path}:{fault.line}{self.further}: {middle}{fault.message}"
+
+
+def by_cause(faults: Iterable[Fault]) -> list[FaultGroup]:
+    """The faults as people read them, in every output: those of one cause and severity together, at the first of
+    them."""
+    groups: dict[object, list[Fault]] = {}
+    for fault in faults:
+        groups.setdefault((fault.severity, fault.cause) if fault.cause else fault, []).append(fault)
+    return [FaultGroup(tuple(sorted(group))) for group in groups.values()]
+
+
+def fault_at(place: tuple[str, int], name: str, location: Location, message: str, severity: Severity) -> Fault:
+    """A fault in a field of the object `name`, at a path and line. Items of a list are one field to its cause."""
+    general = dotted(tuple(step for step in location if isinstance(step, str)))
+    cause = _cause(message, general) if isinstance(message, Sentence) else ""
+    return Fault(*place, name, dotted(location), message, severity, cause=cause)
+
+
+def fault_from(document: Mapping[str, Any]) -> Fault:
+    """The fault of its document."""
+    return Fault(**{**document, "severity": Severity(document["severity"])})
+
+
+def _cause(sentence: Sentence, place: str) -> str:
+    return digest_of([place, *sentence.cause])[:_CAUSE_DIGITS]
 
 
 def is_error(fault: Fault) -> bool:
@@ -56,24 +118,29 @@ def is_error(fault: Fault) -> bool:
     return fault.severity is Severity.ERROR
 
 
+def warning_of(origin: Origin | None, name: str, message: str, path: str = "") -> Fault:
+    """A warning about the object `Kind/name`, where it is written; at `path` where that is not known."""
+    return Fault(origin.path if origin else path, origin.line if origin else 1, name, "", message, Severity.WARNING)
+
+
 def listed(faults: Iterable[Fault]) -> tuple[Fault, ...]:
     """The faults that are kept and shown, each once and sorted by place: the first MOST_OF_A_FILE of each file and
     MOST_IN_ALL altogether, errors before warnings. A sentence for each file, and one for the files of which nothing is
     listed, says how many more there are. Names and messages are cut at LONGEST_NAME and LONGEST_MESSAGE characters."""
-    every = sorted({_cut(fault) for fault in faults}, key=lambda fault: (not is_error(fault), fault))
+    ordered = sorted({_cut(fault) for fault in faults}, key=lambda fault: (not is_error(fault), fault))
     seen: Counter[str] = Counter()
     chosen: list[Fault] = []
-    others: dict[str, list[Fault]] = {}
-    for fault in every:
+    unlisted: dict[str, list[Fault]] = {}
+    for fault in ordered:
         if len(chosen) < MOST_IN_ALL and seen[fault.path] < MOST_OF_A_FILE:
             seen[fault.path] += 1
             chosen.append(fault)
         else:
-            others.setdefault(fault.path, []).append(fault)
-    chosen += [_more(rest, ApiText.THIS_FILE_HAS()) for path, rest in others.items() if path in seen]
-    if unseen := {path: rest for path, rest in others.items() if path not in seen}:
+            unlisted.setdefault(fault.path, []).append(fault)
+    chosen += [_more(hidden, ApiText.THIS_FILE_HAS()) for path, hidden in unlisted.items() if path in seen]
+    if unseen := {path: hidden for path, hidden in unlisted.items() if path not in seen}:
         files = ApiText.THIS_FILE_HAS() if len(unseen) == 1 else ApiText.FILE_OTHERS(count=len(unseen) - 1)
-        chosen.append(_more(sorted(fault for rest in unseen.values() for fault in rest), files))
+        chosen.append(_more(sorted(fault for hidden in unseen.values() for fault in hidden), files))
     return tuple(sorted(chosen))
 
 
@@ -82,13 +149,13 @@ def are_all_listed(faults: Sequence[Fault], path: str) -> bool:
     return len(faults) <= MOST_IN_ALL and sum(fault.path == path for fault in faults) <= MOST_OF_A_FILE
 
 
-def _more(rest: Sequence[Fault], where: str) -> Fault:
+def _more(faults: Sequence[Fault], where: str) -> Fault:
     """The sentence that stands for faults that are not listed, at the first of them."""
-    errors = sum(map(is_error, rest))
-    counts = [(errors, "error"), (len(rest) - errors, "warning")]
-    said = " and ".join(counted(count, f"more {word}") for count, word in counts if count)
-    message = ApiText.NOT_LISTED_HERE(where=where, why=said)
-    return Fault(rest[0].path, rest[0].line, "", "", message, Severity.ERROR if errors else Severity.WARNING)
+    errors = sum(map(is_error, faults))
+    counts = [(errors, "error"), (len(faults) - errors, "warning")]
+    numbers = " and ".join(counted(count, f"more {word}") for count, word in counts if count)
+    message = ApiText.NOT_LISTED_HERE(where=where, why=numbers)
+    return Fault(faults[0].path, faults[0].line, "", "", message, Severity.ERROR if errors else Severity.WARNING)
 
 
 def _cut(fault: Fault) -> Fault:
@@ -117,8 +184,3 @@ class LastGood:
     blob: Annotated[str, Default("")]
     documents: Annotated[tuple[int, ...], Default(())]
     path: Annotated[str, At("writtenIn")] = ""
-
-
-def errors_of(faults: Iterable[Fault]) -> frozenset[Fault]:
-    """The errors without their lines: the same one, wherever its file has it."""
-    return frozenset(replace(fault, line=0) for fault in faults if is_error(fault))

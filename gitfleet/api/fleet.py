@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field
-from typing import Annotated, Any, Final
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from typing import Annotated, Final
 
 from annotated_types import Interval
 
-from gitfleet.api.annotations import Accept, At, Break, Default, Form, OneOf, Only, names_taken
+from gitfleet.api.annotations import Accept, At, Break, Default, Form, OneOf, names_taken, repeated
 from gitfleet.api.freezes import FreezeWindow
 from gitfleet.api.layout import document, layout_of
 from gitfleet.api.notifications import Notification
-from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey, Origin
-from gitfleet.api.placing_policy import PlacingPolicy
+from gitfleet.api.objects import Authored, GroupKind, JsonObject, ObjectKey
+from gitfleet.api.placing_policy import NamePattern, PlacingPolicy
 from gitfleet.api.texts import ApiText
 from gitfleet.api.values import (
     ApiGroup,
@@ -31,8 +33,7 @@ from gitfleet.formats.git_names import is_branch
 
 GITFLEET_GROUP: Final = "gitfleet.dev"
 FEWEST_COMMITS: Final = 100
-"""So many commits the state branch may have whatever the configuration says: what is damaged is searched for in the 50
-before."""
+"""So many commits the state branch may have whatever the configuration says: a whole state is searched for in 50."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,9 +57,9 @@ class Branches:
 
     def breaks(self) -> Iterator[Break]:
         """Each branch that gitfleet writes is one of its own: it replaces the files there."""
-        for name, other in (("rendered", self.watch), ("rendered", self.state), ("state", self.watch)):
-            if getattr(self, name) == other:
-                yield (name,), ApiText.NAME_ANOTHER_BRANCH(other=other)
+        for name, branch in (("rendered", self.watch), ("rendered", self.state), ("state", self.watch)):
+            if getattr(self, name) == branch:
+                yield (name,), ApiText.NAME_ANOTHER_BRANCH(other=branch)
         usual = Branches()
         for name in ("members", "deliveries"):
             prefix = getattr(self, name)
@@ -67,9 +68,9 @@ class Branches:
             if not prefix.endswith("/") or not is_branch(f"{prefix}x"):
                 yield (name,), ApiText.MUST_BEGINNING_BRANCH_NAME_ENDS()
             taken = (self.watch, self.state, self.approvals, self.members if name == "deliveries" else self.deliveries)
-            for one in taken:
-                if one.startswith(prefix) or prefix.startswith(one):
-                    yield (name,), ApiText.AMONG_BRANCHES_GIVE_EACH_NAME(one=one)
+            for branch in taken:
+                if branch.startswith(prefix) or prefix.startswith(branch):
+                    yield (name,), ApiText.AMONG_BRANCHES_GIVE_EACH_NAME(one=branch)
 
     def delivery_of(self, cluster: str) -> str:
         """The branch by which a cluster's agent gets what it is to do."""
@@ -149,7 +150,7 @@ class IgnoreDifferences:
     def matches(self, key: ObjectKey) -> bool:
         """Whether the rule is about an object."""
         pairs = ((self.group, key.group), (self.kind, key.kind), (self.name, key.name), (self.namespace, key.namespace))
-        return all(not wanted or wanted == found for wanted, found in pairs)
+        return all(not pattern or pattern == value for pattern, value in pairs)
 
     def breaks(self) -> Iterator[Break]:
         """It says which fields."""
@@ -169,42 +170,77 @@ class ListedProvider:
     args: JsonObject = field(default_factory=dict)
 
 
-def _by_name(value: Any) -> Any:
-    return {"name": value} if isinstance(value, str) else value
+def _or_text(field: str) -> Accept:
+    """A mapping of which people may write the text of one field alone."""
+    return Accept(
+        lambda value: {field: value} if isinstance(value, str) else value, lambda _: {"type": "string", "minLength": 1}
+    )
 
 
-_BY_NAME: Final = Accept(_by_name, lambda _: {"type": "string", "minLength": 1})
+_BY_NAME: Final = _or_text("name")
 
 _Percent = Annotated[int, Interval(ge=0, le=100)]
 _Count = Annotated[int, Interval(ge=1)]
 
 
+class RemovalApproval(StrEnum):
+    """When a removal needs a person's approval, the laxest first: for a restored state and commits with errors only, by
+    all removal rules, or always."""
+
+    NEVER = "Never"
+    GUARDED = "Guarded"
+    ALWAYS = "Always"
+
+    def stricter(self, approval: RemovalApproval) -> RemovalApproval:
+        """The one of both that holds more."""
+        return max(self, approval, key=list(RemovalApproval).index)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MassDelete:
-    """How much one commit may remove before a person must approve it.
+class RemovalSettings:
+    """When a removal needs a person's approval.
 
-    Decision D25.
-
-    maxPercent: share of what is placed, in percent
-    minClusters: counts only where there are so many clusters
-    minObjects: or so many objects
+    approval: Guarded asks by the removal rules, Always for each removal, Never for a restored state and commits with
+        errors only
+    maxPercent: share of the objects or clusters of a placement, or of the fleet, that goes without asking
+    minObjects: the share of the objects counts from so many on
+    minClusters: the share of the clusters counts from so many on
+    protectedKinds: kinds of which no object goes without asking, as `Kind` or `Kind.group`
     """
 
+    approval: RemovalApproval = RemovalApproval.GUARDED
     max_percent: _Percent = 30
-    min_clusters: _Count = 5
     min_objects: _Count = 20
+    min_clusters: _Count = 5
+    protected_kinds: tuple[NonEmpty, ...] = ("Namespace", "CustomResourceDefinition", "PersistentVolumeClaim")
 
-    def strictest(self, other: MassDelete) -> MassDelete:
+    def stricter(self, settings: RemovalSettings) -> RemovalSettings:
         """What holds wherever one of the two does."""
-        return MassDelete(
-            max_percent=min(self.max_percent, other.max_percent),
-            min_clusters=min(self.min_clusters, other.min_clusters),
-            min_objects=min(self.min_objects, other.min_objects),
+        return RemovalSettings(
+            approval=self.approval.stricter(settings.approval),
+            max_percent=min(self.max_percent, settings.max_percent),
+            min_objects=min(self.min_objects, settings.min_objects),
+            min_clusters=min(self.min_clusters, settings.min_clusters),
+            protected_kinds=tuple(dict.fromkeys((*self.protected_kinds, *settings.protected_kinds))),
         )
 
+    def protects(self, kind: GroupKind) -> bool:
+        """Whether a kind is listed."""
+        return kind.kind in self.protected_kinds or f"{kind.kind}.{kind.group}" in self.protected_kinds
 
-def _by_path(value: Any) -> Any:
-    return {"ssh": value} if isinstance(value, str) else value
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindScope:
+    """A custom kind whose definition is not in the repo.
+
+    group: its API group
+    kind: its name
+    scope: Namespaced or Cluster
+    """
+
+    group: ApiGroup
+    kind: KindName
+    scope: Annotated[str, OneOf("Cluster", "Namespaced")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,16 +263,14 @@ class ApprovalPolicy:
     """
 
     required: _Count = 1
-    allowed_signers: (
-        Annotated[AllowedSigners, Accept(_by_path, lambda _: {"type": "string", "minLength": 1})] | None
-    ) = None
+    allowed_signers: Annotated[AllowedSigners, _or_text("ssh")] | None = None
     separate_duties: bool = False
     expires_after: Seconds | None = None
 
 
 @document("spec", identify=lambda _: (f"{GITFLEET_GROUP}/v1alpha1", "FleetConfig"))
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FleetConfig:
+class FleetConfig(Authored):
     """How gitfleet works on this repository.
 
     interval: how often the repository is looked at
@@ -247,7 +281,7 @@ class FleetConfig:
     rendered.enabled: whether what each cluster is to have now is written to a branch
     scheduler.plugins: the scheduler's plug-ins; KubeFleet's where the list is empty
     approvals: who may approve what waits for an approval
-    massDelete: how much one commit may remove before a person must approve it
+    removals: when a removal needs a person's approval
     rollout.unreachable: whether a rollout goes on (Skip) beside a cluster that cannot be reached
     policy: what may be placed where
     freezeWindows: times in which nothing starts to move
@@ -256,6 +290,8 @@ class FleetConfig:
     notifications: whom a continuous run tells what happened
     stateHistory.maxCommits: how many commits the state branch may have before the older half goes; at least 100
     propertyProviders: what collects properties of clusters, beside the built-in provider
+    kinds: custom kinds whose definitions are not in the repo, each with its scope
+    existingNamespaces: namespaces that the clusters have already, `*` for any text; no manifest is needed for them
     """
 
     name: Annotated[ObjectName, At("metadata", "name"), Default(MISSING)] = "fleet"
@@ -269,8 +305,8 @@ class FleetConfig:
     """The scheduler's profile; no plug-ins means KubeFleet's default profile."""
     approvals: ApprovalPolicy = ApprovalPolicy()
     """Who may approve what waits for a person."""
-    mass_delete: MassDelete = MassDelete()
-    """When one commit removes so much that a person must approve it (decision D25)."""
+    removals: RemovalSettings = RemovalSettings()
+    """When a removal needs a person's approval."""
     rollout_unreachable: Annotated[str, OneOf("Skip", "Wait"), At("spec", "rollout", "unreachable")] = "Skip"
     """Whether a rollout goes on beside a cluster that cannot be reached (decision D32)."""
     policy: PlacingPolicy = PlacingPolicy()
@@ -281,9 +317,20 @@ class FleetConfig:
     notifications: tuple[Notification, ...] = ()
     state_history_max_commits: Annotated[_Count, At("spec", "stateHistory", "maxCommits")] = 10000
     """How long the history of the state branch may grow."""
-    body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
-    origin: Annotated[Origin | None, Only.MEMORY] = None
     property_providers: tuple[Annotated[ListedProvider, _BY_NAME], ...] = ()
+    kinds: tuple[KindScope, ...] = ()
+    """The scopes of kinds that no definition in the repo says."""
+    existing_namespaces: tuple[NamePattern, ...] = ()
+    """Namespaces that need no manifest (decision D30)."""
+
+    def has_namespace(self, name: str) -> bool:
+        """Whether clusters have a namespace already, whatever the repo has."""
+        return any(fnmatchcase(name, pattern) for pattern in self.existing_namespaces)
+
+    @property
+    def scopes(self) -> Mapping[GroupKind, bool]:
+        """Whether each of `kinds` is namespaced."""
+        return {GroupKind(kind.group, kind.kind): kind.scope == "Namespaced" for kind in self.kinds}
 
     @property
     def checks(self) -> Mapping[GroupKind, HealthCheck]:
@@ -292,8 +339,9 @@ class FleetConfig:
 
     def breaks(self) -> Iterator[Break]:
         """Freeze windows, destinations and branches have names of their own, and a kind has one health check."""
-        yield from names_taken((window.name for window in self.freeze_windows), "freezeWindows", "window")
-        yield from names_taken((one.name for one in self.notifications), "notifications", "destination")
+        yield from names_taken((window.name for window in self.freeze_windows), ("spec", "freezeWindows"), "window")
+        destinations = (notification.name for notification in self.notifications)
+        yield from names_taken(destinations, ("spec", "notifications"), "destination")
         if self.rendered_enabled and (prefix := self.branches.among_others()) is not None:
             sentence = ApiText.AMONG_BRANCHES_GITFLEET_MAKES_REMOVES(prefix=prefix)
             yield ("spec", "branches", "rendered"), sentence
@@ -301,6 +349,8 @@ class FleetConfig:
         for index, kind in enumerate(kinds):
             if kind in kinds[:index]:
                 yield ("spec", "healthChecks", index, "kind"), ApiText.ALREADY_LIST_KEEP_ONE_HEALTH()
+        scoped = [GroupKind(kind.group, kind.kind) for kind in self.kinds]
+        yield from repeated(scoped, ("spec", "kinds"), ApiText.KIND_LISTED_TWICE())
 
     def warnings(self) -> Iterator[Break]:
         """Settings that somebody may rely on and that have another effect, or none yet: such a setting must say so."""

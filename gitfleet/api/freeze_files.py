@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Final
 
-from gitfleet.api.annotations import At, Break, Only
+from gitfleet.api.annotations import At, Break
 from gitfleet.api.fleet import GITFLEET_GROUP
 from gitfleet.api.freezes import FreezeScope, FreezeWindow
 from gitfleet.api.layout import document
-from gitfleet.api.objects import JsonObject, Origin
+from gitfleet.api.objects import Authored
 from gitfleet.api.texts import ApiText
 from gitfleet.api.values import NonEmpty, ObjectName, Time
 
@@ -21,7 +21,7 @@ _API_VERSION: Final = f"{GITFLEET_GROUP}/v1alpha1"
 
 @document("spec", identify=lambda _: (_API_VERSION, "Freeze"))
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Freeze:
+class Freeze(Authored):
     """A time with dates in which nothing starts to move.
 
     scope: what it freezes; everything where it is absent
@@ -37,8 +37,6 @@ class Freeze:
     owner: NonEmpty
     start: Annotated[Time | None, At("spec", "from")] = None
     until: Time
-    body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
-    origin: Annotated[Origin | None, Only.MEMORY] = None
 
     def breaks(self) -> Iterator[Break]:
         """It ends after it begins."""
@@ -48,7 +46,7 @@ class Freeze:
 
 @document("spec", identify=lambda _: (_API_VERSION, "FreezeOverride"))
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FreezeOverride:
+class FreezeOverride(Authored):
     """What lets go on what is frozen. At least one of windows, freezes and scope says what it lifts.
 
     windows: names of freeze windows of the FleetConfig
@@ -66,8 +64,6 @@ class FreezeOverride:
     reason: NonEmpty
     owner: NonEmpty
     expires: Time
-    body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
-    origin: Annotated[Origin | None, Only.MEMORY] = None
 
     def breaks(self) -> Iterator[Break]:
         """It says what it lifts."""
@@ -77,10 +73,8 @@ class FreezeOverride:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreezeRules:
-    """All that a commit says of freezes. `unreadable` are the places (path:line) of Freezes that have errors and no
-    last good version: each freezes everything, as nobody knows what it was to freeze."""
+    """All that a commit says of freezes."""
 
     windows: tuple[FreezeWindow, ...] = ()
     freezes: tuple[Freeze, ...] = ()
     overrides: tuple[FreezeOverride, ...] = ()
-    unreadable: tuple[str, ...] = ()

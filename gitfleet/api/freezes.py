@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from fnmatch import fnmatchcase
 from typing import Annotated, Final
 
 from gitfleet.api.annotations import Break, Check
@@ -30,6 +31,10 @@ class FreezeScope:
     placements: tuple[NamePattern, ...] = ()
     stages: tuple[NamePattern, ...] = ()
     clusters: LabelSelector | None = None
+
+    def has(self, placement: object) -> bool:
+        """Whether it is for a placement, on some cluster and stage."""
+        return not self.placements or any(fnmatchcase(str(placement), pattern) for pattern in self.placements)
 
     @property
     def is_everything(self) -> bool:

@@ -42,7 +42,8 @@ class Hooks(Enum):
 @document("spec", identify=lambda _: (f"{GITFLEET_GROUP}/v1alpha1", "HelmRelease"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HelmRelease:
-    """A Helm chart of the repo, and what it is rendered with. Its name and namespace are those of the release.
+    """A Helm chart of the repo, and what it is rendered with. Its name and namespace are those of the release;
+    the namespace may be that of its Folder.
 
     chart: the folder of the chart, from the folder of this file on
     valuesFiles: files of values, from the folder of this file on; a later one wins
@@ -54,7 +55,7 @@ class HelmRelease:
     """
 
     name: Annotated[str, Check(_name_break, _NAME), At("metadata", "name")]
-    namespace: Annotated[NamespaceName, At("metadata", "namespace")]
+    namespace: Annotated[NamespaceName | None, At("metadata", "namespace")] = None
     chart: NonEmpty = "."
     values_files: tuple[NonEmpty, ...] = ()
     values: Mapping[str, Any] = field(default_factory=dict)

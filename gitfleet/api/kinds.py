@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from operator import attrgetter
 from typing import Any, Final
@@ -11,6 +11,7 @@ from typing import Any, Final
 from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import CLUSTER_GROUP, MemberCluster
 from gitfleet.api.fleet import GITFLEET_GROUP, FleetConfig
+from gitfleet.api.folders import FOLDER_FILE, Folder
 from gitfleet.api.freeze_files import FREEZES, Freeze, FreezeOverride
 from gitfleet.api.helm_releases import HELM_RELEASE_FILE, HelmRelease
 from gitfleet.api.holds import Hold
@@ -24,12 +25,21 @@ from gitfleet.api.schemas import json_schema
 from gitfleet.api.snapshots import PolicySnapshot, ResourceSnapshot
 from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, StagedRun, StagedStrategy
 from gitfleet.api.texts import ApiText
-from gitfleet.api.workload_rollouts import APP_GROUP, ROLLOUTS, TRAIT_GROUP, AppRollout, RolloutTrait
+from gitfleet.api.workload_rollouts import (
+    APP_GROUP,
+    APP_KINDS,
+    ROLLOUTS,
+    TRAIT_GROUP,
+    TRAIT_KINDS,
+    AppRollout,
+    RolloutTrait,
+)
 from gitfleet.errors import BadInput
 from gitfleet.formats.near_names import nearest
 
 KUBEFLEET_VERSIONS: Final = ("v1", "v1beta1", "v1alpha1")
 ONLY_A_BUILD_FILE: Final = ApiText.READ_ONLY_FILE_NAMED_FOLDER(helm_release_file=HELM_RELEASE_FILE)
+ONLY_A_FOLDER_FILE: Final = ApiText.READ_ONLY_FOLDER_FILE(folder_file=FOLDER_FILE)
 
 
 class Place(Enum):
@@ -96,11 +106,17 @@ class Kind:
 
     def _metadata(self, schema: dict[str, Any]) -> dict[str, Any]:
         """The schema of metadata, with a namespace exactly where the kind is namespaced."""
+        if self.place is Place.BUILD_FILE:
+            return schema
         fields = dict(schema["properties"])
         if self.namespaced:
             return {**schema, "required": sorted({*schema.get("required", ()), "namespace"})}
         del fields["namespace"]
         return {**schema, "properties": fields}
+
+
+PAYLOAD_FOLDER: Final = "resources"
+"""All below it is delivered to clusters, whatever its kind."""
 
 
 def watched_kinds() -> Iterator[Kind]:
@@ -117,8 +133,8 @@ def kind_named(word: str) -> Kind:
     for kind in KINDS.values():
         if plain in (kind.listed_as, *kind.words):
             return kind
-    known = [other for kind in KINDS.values() for other in (kind.listed_as, *kind.words)]
-    near = nearest(plain, known)
+    spellings = [spelling for kind in KINDS.values() for spelling in (kind.listed_as, *kind.words)]
+    near = nearest(plain, spellings)
     meant = ApiText.YOU_MEAN(same_spelling=_same_spelling(near)) if near else ""
     raise BadInput(ApiText.NO_KIND(word=word), hint=ApiText.GITFLEET_SCHEMA_LISTS_KINDS(meant=meant))
 
@@ -138,12 +154,12 @@ def scope_named(word: str) -> bool | None:
     stands for both, or for a kind that has one scope."""
     plain = word.lower()
     alone = [kind for kind in KINDS.values() if kind.is_meant_alone(plain)]
-    paired = [kind for kind in alone for other in KINDS.values() if kind.folder and _are_pair(kind, other)]
+    paired = [kind for kind in alone for second in KINDS.values() if kind.folder and _are_pair(kind, second)]
     return paired[0].namespaced if paired else None
 
 
-def _are_pair(kind: Kind, other: Kind) -> bool:
-    return kind.folder == other.folder and kind.namespaced != other.namespaced
+def _are_pair(first: Kind, second: Kind) -> bool:
+    return first.folder == second.folder and first.namespaced != second.namespaced
 
 
 def _same_spelling(word: str) -> str:
@@ -201,37 +217,13 @@ def _own(declaration: type[Any], **more: Any) -> Kind:
     return Kind(group=GITFLEET_GROUP, name=name, declaration=declaration, versions=("v1alpha1",), **more)
 
 
-_KINDS: Final = (
-    _own(FleetConfig, short_names=("config",)),
-    Kind(
-        group=CLUSTER_GROUP,
-        name="MemberCluster",
-        declaration=MemberCluster,
-        short_names=("mc", "cluster"),
-        folder="clusters",
-    ),
-    *_pairs(_PAIRS, Place.WATCHED_BRANCH),
-    Kind(
-        group=PLACEMENT_GROUP,
-        name="ClusterResourcePlacementEviction",
-        declaration=Eviction,
-        short_names=("crpe", "eviction"),
-        folder="evictions",
-    ),
-    Kind(
-        group=PLACEMENT_GROUP,
-        name="ClusterResourcePlacementDisruptionBudget",
-        declaration=DisruptionBudget,
-        short_names=("crpdb", "budget"),
-        folder="budgets",
-    ),
-    *(
-        _own(one, folder=FREEZES, key=lambda value: (type(value).__name__, value.name))
-        for one in (Freeze, FreezeOverride)
-    ),
-    _own(Quarantine, folder="quarantines"),
-    *(
-        Kind(
+def _placing(name: str, declaration: type[Any], folder: str, *short_names: str) -> Kind:
+    return Kind(group=PLACEMENT_GROUP, name=name, declaration=declaration, folder=folder, short_names=short_names)
+
+
+def _rollouts(group: str, declaration: type[Any], versions: tuple[str, ...], *names: str) -> Iterator[Kind]:
+    for name in names:
+        yield Kind(
             group=group,
             name=name,
             declaration=declaration,
@@ -240,25 +232,30 @@ _KINDS: Final = (
             folder=ROLLOUTS,
             key=_key,
         )
-        for group, name, declaration, versions in (
-            (TRAIT_GROUP, "RolloutTrait", RolloutTrait, ("v1alpha1",)),
-            (TRAIT_GROUP, "Rollout", RolloutTrait, ("v1alpha1",)),
-            (APP_GROUP, "AppRollout", AppRollout, ("v1beta1", "v1alpha2")),
-            (APP_GROUP, "ApplicationDeployment", AppRollout, ("v1beta1", "v1alpha2")),
-        )
-    ),
+
+
+def _freeze_key(value: Freeze | FreezeOverride) -> tuple[str, str]:
+    return type(value).__name__, value.name
+
+
+_KINDS: Final = (
+    _own(FleetConfig, short_names=("config",)),
+    replace(_placing("MemberCluster", MemberCluster, "clusters", "mc", "cluster"), group=CLUSTER_GROUP),
+    *_pairs(_PAIRS, Place.WATCHED_BRANCH),
+    _placing("ClusterResourcePlacementEviction", Eviction, "evictions", "crpe", "eviction"),
+    _placing("ClusterResourcePlacementDisruptionBudget", DisruptionBudget, "budgets", "crpdb", "budget"),
+    _own(Freeze, folder=FREEZES, key=_freeze_key),
+    _own(FreezeOverride, folder=FREEZES, key=_freeze_key),
+    _own(Quarantine, folder="quarantines"),
+    *_rollouts(TRAIT_GROUP, RolloutTrait, ("v1alpha1",), *TRAIT_KINDS),
+    *_rollouts(APP_GROUP, AppRollout, ("v1beta1", "v1alpha2"), *APP_KINDS),
     _own(MetricTemplate, namespaced=True, key=_key),
     _own(Pin, folder=PINS),
     *_pairs(_STATE_PAIRS, Place.STATE_BRANCH),
     _own(Hold, folder="holds", place=Place.STATE_BRANCH),
     _own(HelmRelease, namespaced=True, place=Place.BUILD_FILE),
-    Kind(
-        group=GITFLEET_GROUP,
-        name="Scenario",
-        declaration=ScenarioFile,
-        versions=("v1alpha1",),
-        place=Place.OWN_FILE,
-    ),
+    _own(Folder),
+    replace(_own(ScenarioFile, place=Place.OWN_FILE), name="Scenario"),
 )
 
 KINDS: Final = {(kind.group, kind.name): kind for kind in _KINDS}

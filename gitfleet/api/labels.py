@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated
+from enum import StrEnum
 
-from gitfleet.api.annotations import Break, OneOf
+from gitfleet.api.annotations import Break
 from gitfleet.api.texts import ApiText
 from gitfleet.api.values import LabelKey, SelectorValue
 
 
-class InvalidSelector(ValueError):
-    """An operator or its values are not what Kubernetes allows; the sentence says which."""
+class LabelOperator(StrEnum):
+    """What a requirement asks of a label."""
+
+    IN = "In"
+    NOT_IN = "NotIn"
+    EXISTS = "Exists"
+    DOES_NOT_EXIST = "DoesNotExist"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,30 +30,28 @@ class LabelRequirement:
     """
 
     key: LabelKey
-    operator: Annotated[str, OneOf("In", "NotIn", "Exists", "DoesNotExist")]
+    operator: LabelOperator
     values: tuple[SelectorValue, ...] = ()
 
     def breaks(self) -> Iterator[Break]:
         """In and NotIn need values, Exists and DoesNotExist take none (apimachinery LabelSelectorAsSelector)."""
-        if self.operator in ("In", "NotIn"):
+        if self.operator in (LabelOperator.IN, LabelOperator.NOT_IN):
             if not self.values:
                 yield ("values",), ApiText.NEEDS_LEAST_ONE_VALUE(operator=self.operator)
         elif self.values:
             yield ("values",), ApiText.TAKES_NO_VALUES(operator=self.operator)
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Whether labels satisfy it; NotIn holds where the key is absent. InvalidSelector for an unknown operator."""
+        """Whether labels satisfy it; NotIn holds where the key is absent."""
         match self.operator:
-            case "In":
+            case LabelOperator.IN:
                 return self.key in labels and labels[self.key] in self.values
-            case "NotIn":
+            case LabelOperator.NOT_IN:
                 return self.key not in labels or labels[self.key] not in self.values
-            case "Exists":
+            case LabelOperator.EXISTS:
                 return self.key in labels
-            case "DoesNotExist":
+            case LabelOperator.DOES_NOT_EXIST:
                 return self.key not in labels
-            case _:
-                raise InvalidSelector(ApiText.NOT_VALID_LABEL_SELECTOR_OPERATOR(operator=self.operator))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +65,13 @@ class LabelSelector:
     match_labels: Mapping[LabelKey, SelectorValue] = field(default_factory=dict)
     match_expressions: tuple[LabelRequirement, ...] = ()
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of the labels that it reads."""
+        return tuple(sorted({*self.match_labels, *(requirement.key for requirement in self.match_expressions)}))
+
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Whether labels satisfy every part; InvalidSelector for an unknown operator."""
+        """Whether labels satisfy every part."""
         for key, value in self.match_labels.items():
             if labels.get(key) != value:
                 return False

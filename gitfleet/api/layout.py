@@ -8,6 +8,8 @@ from dataclasses import MISSING, dataclass, field
 from functools import cache
 from typing import Annotated, Any, Final, TypeVar, get_args, get_origin, get_type_hints
 
+import annotated_types as limits
+
 from gitfleet.api.annotations import At, Default, Form, Inline, Only
 
 T = TypeVar("T")
@@ -119,18 +121,18 @@ def find(kind: type[T], extras: tuple[Any, ...]) -> T | None:
 def nest(tree: dict[str, Any], fields: Iterable[Field]) -> None:
     """Put fields into a tree of mappings, each at its path."""
     for item in fields:
-        here = tree
+        section = tree
         for step in item.path[:-1]:
-            if not isinstance(here.get(step), dict):
-                here[step] = {}
-            here = here[step]
-        here[item.path[-1]] = item
+            if not isinstance(section.get(step), dict):
+                section[step] = {}
+            section = section[step]
+        section[item.path[-1]] = item
 
 
 def camel(name: str) -> str:
     """`match_labels` as `matchLabels`."""
-    first, *others = name.split("_")
-    return first + "".join(word.capitalize() for word in others)
+    first, *following = name.split("_")
+    return first + "".join(word.capitalize() for word in following)
 
 
 @cache
@@ -138,7 +140,7 @@ def layout_of(cls: Any) -> Layout:
     """The layout of a declaration. TypeError for a class that is no dataclass."""
     described = _DOCUMENTS.get(cls, Document())
     hints = get_type_hints(cls, include_extras=True)
-    found: list[Field] = []
+    fields: list[Field] = []
     inlined: dict[str, type] = {}
     lenient: set[Path] = set()
     hidden = False
@@ -149,15 +151,15 @@ def layout_of(cls: Any) -> Layout:
             hidden = True
         elif inline is not None:
             inlined[attribute.name] = bare
-            found += _inlined(attribute.name, bare, inline)
+            fields += _inlined(attribute.name, bare, inline)
             if layout_of(bare).document.lenient:
                 lenient.add(inline.prefix)
         else:
             path = place.path if place else (*described.section, camel(attribute.name))
             made = _field(attribute, hints[attribute.name], path, only)
-            found.append(made if place is None else dataclasses.replace(made, alone=place.alone, also=place.also))
-    plain = not inlined and not hidden and all(len(item.path) == 1 for item in found) and described.identify is None
-    return Layout(document=described, fields=tuple(found), inlined=inlined, lenient=frozenset(lenient), plain=plain)
+            fields.append(made if place is None else dataclasses.replace(made, alone=place.alone, also=place.also))
+    plain = not inlined and not hidden and all(len(item.path) == 1 for item in fields) and described.identify is None
+    return Layout(document=described, fields=tuple(fields), inlined=inlined, lenient=frozenset(lenient), plain=plain)
 
 
 def _field(attribute: dataclasses.Field[Any], hint: Any, path: Path, only: Only | None) -> Field:
@@ -188,4 +190,17 @@ def class_in(hint: Any) -> Any:
         return None
     if isinstance(bare, type) and dataclasses.is_dataclass(bare):
         return bare
-    return next((found for part in get_args(bare) if (found := class_in(part)) is not None), None)
+    return next((inner for part in get_args(bare) if (inner := class_in(part)) is not None), None)
+
+
+def bounds_of(extras: tuple[Any, ...]) -> dict[str, Any]:
+    """The bounds that annotations set to a length (`min_length`, `max_length`) or a number (`ge`, `le`)."""
+    bounds: dict[str, Any] = {}
+    for extra in extras:
+        if isinstance(extra, limits.Len):
+            bounds |= {"min_length": extra.min_length or None, "max_length": extra.max_length}
+        elif isinstance(extra, limits.MinLen):
+            bounds["min_length"] = extra.min_length
+        elif isinstance(extra, limits.Interval):
+            bounds |= {"ge": extra.ge, "le": extra.le}
+    return {name: value for name, value in bounds.items() if value is not None}

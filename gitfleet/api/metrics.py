@@ -12,10 +12,10 @@ from typing import Annotated, Final
 
 from annotated_types import Interval, Len
 
-from gitfleet.api.annotations import Break, Check, Form, OneOf, Only
+from gitfleet.api.annotations import Break, Check, Form, OneOf
 from gitfleet.api.fleet import GITFLEET_GROUP
 from gitfleet.api.layout import document
-from gitfleet.api.objects import JsonObject, Origin
+from gitfleet.api.objects import Authored
 from gitfleet.api.texts import ApiText
 from gitfleet.api.values import HttpUrl, Key, NamespaceName, NonEmpty, ObjectName, Seconds, whole
 from gitfleet.formats.cel import SCHEMA as CEL_SCHEMA
@@ -138,7 +138,7 @@ class MetricProvider:
 
 @document("spec", identify=lambda _: (_API_VERSION, METRIC_TEMPLATE))
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MetricTemplate:
+class MetricTemplate(Authored):
     """A query with variables in double braces, such as {{ cluster }}, {{ namespace }} and {{ name }}.
 
     provider: who evaluates the query
@@ -148,5 +148,3 @@ class MetricTemplate:
     key: Key
     provider: MetricProvider
     query: Annotated[str, Len(1, 10_000), Check(query_fault)]
-    body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
-    origin: Annotated[Origin | None, Only.MEMORY] = None

@@ -64,7 +64,8 @@ class NotificationScope:
     def includes(self, placements: Collection[str], labels: Mapping[str, str] | None) -> bool:
         """Whether what is about such placements, and about a cluster with such labels (None: about none), is meant.
         What is about no placement is in no scope that names placements, and likewise of clusters."""
-        if self.placements and not any(fnmatchcase(name, one) for name in placements for one in self.placements):
+        patterns = self.placements
+        if patterns and not any(fnmatchcase(name, pattern) for name in placements for pattern in patterns):
             return False
         return self.clusters is None or (labels is not None and self.clusters.matches(labels))
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Final, NamedTuple, TypeAlias
 
-from gitfleet.api.annotations import Default
+from gitfleet.api.annotations import Default, Only
 from gitfleet.api.layout import document
 from gitfleet.formats.json_values import JsonObject as JsonObject
 from gitfleet.formats.json_values import JsonValue as JsonValue
@@ -77,15 +77,26 @@ class Origin:
         return f"{self.path}:{self.line}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Authored:
+    """An object that people wrote on the watched branch: `body` is the whole document."""
+
+    body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
+    origin: Annotated[Origin | None, Only.MEMORY] = None
+
+
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """One object to be placed: `body` is the whole object as written, `digest` the SHA-256 hex of its canonical
-    JSON."""
+    JSON. `folder` is the Folder that governs it, `variants` are those of its variants that have the object with this
+    content; without any, every cluster gets it."""
 
     key: ObjectKey
     body: JsonObject
     digest: str
     origin: Origin
+    folder: str = ""
+    variants: tuple[str, ...] = ()
 
     @property
     def labels(self) -> Mapping[str, str]:

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 from annotated_types import Len
 
-from gitfleet.api.annotations import Absent, At, Break, Inline, OneOf, Only, Shown
+from gitfleet.api.annotations import Absent, At, Break, Inline, OneOf, Only, Shown, repeated
 from gitfleet.api.cluster_selectors import ClusterSelectorTerm
 from gitfleet.api.layout import document
 from gitfleet.api.objects import JsonValue, Origin
@@ -135,13 +135,13 @@ class OverrideRule:
     def breaks(self) -> Iterator[Break]:
         """Terms go by labels alone, and a deletion has no patches."""
         for index, term in enumerate(self.cluster_terms or ()):
-            here = ("clusterSelector", "clusterSelectorTerms", index)
+            location = ("clusterSelector", "clusterSelectorTerms", index)
             if term.property_requirements:
-                yield (*here, "propertySelector"), ApiText.NOT_SUPPORTED_OVERRIDES()
+                yield (*location, "propertySelector"), ApiText.NOT_SUPPORTED_OVERRIDES()
             elif term.property_sorter is not None:
-                yield (*here, "propertySorter"), ApiText.NOT_SUPPORTED_OVERRIDES()
+                yield (*location, "propertySorter"), ApiText.NOT_SUPPORTED_OVERRIDES()
             elif term.label_selector is None:
-                yield (*here, "labelSelector"), ApiText.REQUIRED_EACH_TERM()
+                yield (*location, "labelSelector"), ApiText.REQUIRED_EACH_TERM()
         if self.override_type == "Delete" and self.patches:
             yield ("jsonPatchOverrides",), ApiText.NOT_GO_OVERRIDETYPE_DELETE()
         if self.override_type == "JSONPatch" and not self.patches:
@@ -182,9 +182,7 @@ class Override:
 
     def breaks(self) -> Iterator[Break]:
         """No resource stands twice."""
-        for index, resource in enumerate(self.resources):
-            if resource in self.resources[:index]:
-                yield ("spec", self.selectors_field, index), ApiText.SELECTS_RESOURCE_ALREADY_LIST()
+        return repeated(self.resources, ("spec", self.selectors_field), ApiText.SELECTS_RESOURCE_ALREADY_LIST())
 
     def warnings(self) -> Iterator[Break]:
         """A patch without a value puts null there, which is hardly meant."""

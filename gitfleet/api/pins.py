@@ -3,15 +3,15 @@ there (decision record 0020)."""
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, field
+from dataclasses import MISSING, dataclass
 from typing import Annotated, Final
 
 from annotated_types import Interval
 
-from gitfleet.api.annotations import At, Default, Only
+from gitfleet.api.annotations import At, Default
 from gitfleet.api.fleet import GITFLEET_GROUP
 from gitfleet.api.layout import document
-from gitfleet.api.objects import JsonObject, Origin
+from gitfleet.api.objects import Authored
 from gitfleet.api.placements import OwnerText, PlacementKey
 from gitfleet.api.quarantines import Digest
 from gitfleet.api.values import ObjectName
@@ -22,7 +22,7 @@ PINS: Final = "pins"
 
 @document("spec", identify=lambda _: (f"{GITFLEET_GROUP}/v1alpha1", "Pin"))
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pin:
+class Pin(Authored):
     """A placement with strategy RollingUpdate rolls out the content of an older snapshot of its own; what it selects
     waits until the file is gone.
 
@@ -37,5 +37,3 @@ class Pin:
     snapshot: Annotated[int, Interval(ge=0, le=10**18 - 1), Default(MISSING)] = 0
     digest: Annotated[Digest, Default(MISSING)] = ""
     reason: str = ""
-    body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
-    origin: Annotated[Origin | None, Only.MEMORY] = None

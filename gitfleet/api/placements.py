@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, dataclass, field
 from enum import StrEnum
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from annotated_types import Interval, Len
 
-from gitfleet.api.annotations import Accept, At, Break, Check, Default, Form, Inline, Location, OneOf, Only
+from gitfleet.api.annotations import Accept, At, Break, Check, Default, Form, Inline, Location, OneOf, Only, repeated
 from gitfleet.api.cluster_selectors import ClusterAffinity
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.layout import document
@@ -30,13 +30,20 @@ from gitfleet.api.values import (
     NonEmpty,
     ShortName,
     Time,
+    is_dns_subdomain,
     is_qualified_name,
     whole,
 )
 from gitfleet.formats.int_or_percent import is_zero
 from gitfleet.formats.json_values import JsonObject
+from gitfleet.formats.near_names import did_you_mean
 
 PLACEMENT_GROUP = "placement.kubernetes-fleet.io"
+RENAMED_FROM: Final = "gitfleet.dev/renamed-from"
+"""The annotation of a new placement that names the one with another name whose record it takes over."""
+REMOVALS: Final = "gitfleet.dev/removals"
+"""The annotation of a placement, `Always` or `Never`, in place of the fleet's setting."""
+_REMOVALS: Final = ("Always", "Never")
 PARENT_LABEL = "kubernetes-fleet.io/parent-CRP"
 """The label that names the placement to which an object belongs."""
 
@@ -132,6 +139,13 @@ def _taint_key_break(key: str) -> str | None:
     return ApiText.NOT_VALID_TAINT_KEY() if key and not is_qualified_name(key) else None
 
 
+class TolerationOperator(StrEnum):
+    """Whether a toleration compares the value of a taint."""
+
+    EQUAL = "Equal"
+    EXISTS = "Exists"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Toleration:
     """Lets a placement onto clusters with a taint.
@@ -144,18 +158,16 @@ class Toleration:
 
     key: Annotated[str, Check(_taint_key_break, {"pattern": whole(f"(?:{QUALIFIED_NAME})?")})] = ""
     operator: Annotated[
-        str,
-        OneOf("Equal", "Exists"),
-        Accept(lambda text: "Equal" if text == "" else text, lambda _: {"const": ""}),
-    ] = "Equal"
+        TolerationOperator, Accept(lambda text: "Equal" if text == "" else text, lambda _: {"const": ""})
+    ] = TolerationOperator.EQUAL
     value: LabelValue = ""
     effect: Annotated[str, OneOf("NoSchedule", "")] = ""
 
     def breaks(self) -> Iterator[Break]:
         """Exists takes no value, and an empty key needs Exists."""
-        if self.operator == "Exists" and self.value:
+        if self.operator is TolerationOperator.EXISTS and self.value:
             yield ("value",), ApiText.MUST_EMPTY_OPERATOR_EXISTS()
-        if self.operator != "Exists" and not self.key:
+        if self.operator is TolerationOperator.EQUAL and not self.key:
             yield ("key",), ApiText.MUST_NOT_EMPTY_OPERATOR_EQUAL()
 
 
@@ -181,12 +193,8 @@ class PlacementPolicy:
     def breaks(self) -> Iterator[Break]:
         """Which fields go with which type, and what stands twice."""
         yield from _matrix_breaks(self)
-        for index, name in enumerate(self.cluster_names):
-            if name in self.cluster_names[:index]:
-                yield ("clusterNames", index), ApiText.NAMES_CLUSTER_ALREADY_LIST()
-        for index, toleration in enumerate(self.tolerations):
-            if toleration in self.tolerations[:index]:
-                yield ("tolerations", index), ApiText.STANDS_TWICE_REMOVE_ONE()
+        yield from repeated(self.cluster_names, ("clusterNames",), ApiText.NAMES_CLUSTER_ALREADY_LIST())
+        yield from repeated(self.tolerations, ("tolerations",), ApiText.STANDS_TWICE_REMOVE_ONE())
 
     def breaks_as_written(self, body: JsonObject) -> Iterator[Break]:
         """KubeFleet refuses the mere presence of an affinity beside fixed names, an empty one included."""
@@ -227,15 +235,28 @@ class Placement:
     origin: Annotated[Origin | None, Only.MEMORY] = None
 
     def breaks(self) -> Iterator[Break]:
-        """What goes with which selector, and which modes need exactly one namespace."""
+        """What goes with which selector, which modes need exactly one namespace, and the values of annotations."""
         for location, sentence in _selectors_breaks(self.selectors, self.status_reporting_scope):
             yield ("spec", *location), sentence
+        name = self.annotations.get(RENAMED_FROM)
+        if name is not None and not is_dns_subdomain(name, 63):
+            yield ("metadata", "annotations", RENAMED_FROM), ApiText.MUST_NAME_PLACEMENT_SAME_KIND()
+        removals = self.annotations.get(REMOVALS)
+        if removals not in (None, *_REMOVALS):
+            end = did_you_mean(removals, _REMOVALS, "remove it")
+            yield ("metadata", "annotations", REMOVALS), ApiText.MUST_ALWAYS_OR_NEVER(end=end)
 
     def warnings(self) -> Iterator[Break]:
         """What is allowed but hardly meant (decision D1)."""
         if is_zero(self.strategy.rolling_update.max_surge):
             sentence = ApiText.ZERO_PLACEMENT_LEAVES_CLUSTER_BEFORE()
             yield ("spec", "strategy", "rollingUpdate", "maxSurge"), sentence
+
+    @property
+    def renamed_from(self) -> PlacementKey | None:
+        """The placement of the same kind and namespace that has its name from now on."""
+        name = self.annotations.get(RENAMED_FROM)
+        return None if name is None else PlacementKey(self.key.namespace, name)
 
     @property
     def effective_policy(self) -> PlacementPolicy:
@@ -245,7 +266,7 @@ class Placement:
 
 def _matrix_breaks(policy: PlacementPolicy) -> Iterator[Break]:
     kind = policy.placement_type.value
-    given = {
+    written = {
         "clusterNames": bool(policy.cluster_names),
         "numberOfClusters": policy.number_of_clusters is not None,
         "affinity": bool(policy.affinity.required or policy.affinity.preferred),
@@ -257,8 +278,8 @@ def _matrix_breaks(policy: PlacementPolicy) -> Iterator[Break]:
         "PickN": ("numberOfClusters", "affinity", "topologySpreadConstraints", "tolerations"),
         "PickFixed": ("clusterNames",),
     }[kind]
-    for name, there in given.items():
-        if there and name not in taken:
+    for name, is_written in written.items():
+        if is_written and name not in taken:
             yield (name,), _does_not_go_with(kind)
     if kind == "PickN" and policy.number_of_clusters is None:
         yield ("numberOfClusters",), ApiText.REQUIRED_PLACEMENTTYPE_PICKN()
@@ -275,15 +296,15 @@ def _selectors_breaks(selectors: Sequence[ResourceSelector], scope: str) -> Iter
     """A selector goes by name or by labels, scopes are for namespaces, and two modes need exactly one namespace."""
     namespaces = [selector for selector in selectors if _is_namespace(selector)]
     for index, selector in enumerate(selectors):
-        here: Location = ("resourceSelectors", index)
+        location: Location = ("resourceSelectors", index)
         if selector.name is not None and selector.label_selector is not None:
-            yield (*here, "labelSelector"), ApiText.CANNOT_STAND_BESIDE_NAME()
+            yield (*location, "labelSelector"), ApiText.CANNOT_STAND_BESIDE_NAME()
         mode = selector.selection_scope.value
         if mode != "NamespaceWithResources" and not _is_namespace(selector):
-            yield (*here, "selectionScope"), ApiText.ONLY_GOES_KIND_NAMESPACE()
+            yield (*location, "selectionScope"), ApiText.ONLY_GOES_KIND_NAMESPACE()
         elif mode == "NamespaceWithResourceSelectors" and (len(namespaces) != 1 or selector.name is None):
             sentence = ApiText.NEEDS_EXACTLY_ONE_NAMESPACE_SELECTOR()
-            yield (*here, "selectionScope"), sentence
+            yield (*location, "selectionScope"), sentence
     if scope == "NamespaceAccessible" and len(namespaces) != 1:
         yield ("statusReportingScope",), ApiText.NAMESPACEACCESSIBLE_NEEDS_EXACTLY_ONE_NAMESPACE()
 

@@ -113,10 +113,8 @@ class PlacingPolicy:
     cross_namespace: tuple[CrossNamespaceRule, ...] = ()
 
     def reaches(self, home: str, namespace: str) -> bool:
-        """Whether a workload rollout in namespace `home` ("" where that cannot be read) may act on a namespace."""
-        return home in ("", namespace) or any(
-            rule.home == home and namespace in rule.to for rule in self.cross_namespace
-        )
+        """Whether a workload rollout in namespace `home` may act on a namespace."""
+        return home == namespace or any(rule.home == home and namespace in rule.to for rule in self.cross_namespace)
 
     def denial(self, key: ObjectKey, placement: str | None = None) -> Break | None:
         """Why a placement, or (None) any at all, may not have an object, with the field that is judged; None when it

@@ -6,13 +6,13 @@ A run that rolled back makes one on the state branch, and people write them in t
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, field
+from dataclasses import MISSING, dataclass
 from typing import Annotated, Final
 
 from gitfleet.api.annotations import At, Check, Default, Only
 from gitfleet.api.fleet import GITFLEET_GROUP
 from gitfleet.api.layout import document
-from gitfleet.api.objects import JsonObject, Origin
+from gitfleet.api.objects import Authored
 from gitfleet.api.placements import OwnerText, PlacementKey
 from gitfleet.api.texts import ApiText
 from gitfleet.api.values import ObjectName, Time
@@ -34,7 +34,7 @@ Digest = Annotated[str, Check(_digest_break, {"pattern": "^[0-9a-f]{64}$"})]
 
 @document("spec", identify=lambda _: (f"{GITFLEET_GROUP}/v1alpha1", "Quarantine"))
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Quarantine:
+class Quarantine(Authored):
     """Content of a placement, by the hash of its resource snapshots, that no run and no rolling update rolls out unless
     it is `lifted`. `run` is the run that rolled back, "" for a person's; `since` is when gitfleet took it up.
 
@@ -53,8 +53,6 @@ class Quarantine:
     reason: str = ""
     run: Annotated[str, Only.SERVER] = ""
     since: Annotated[Time | None, Only.SERVER] = None
-    body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
-    origin: Annotated[Origin | None, Only.MEMORY] = None
 
     @property
     def content(self) -> tuple[PlacementKey, str]:

@@ -8,18 +8,16 @@ newer version pass, rules that came later do not make an older state unreadable)
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, is_dataclass
 from enum import Enum
 from functools import cache, lru_cache, partial
 from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
-import annotated_types as limits
 from pydantic_core import CoreSchema, SchemaValidator, ValidationError, core_schema
 
-from gitfleet.api.annotations import FIRST_OF_LIST, Accept, Break, Check, Default, Form, OneOf, Only
-from gitfleet.api.layout import Field, Layout, find, is_shared, layout_of, nest, parts_of
-from gitfleet.api.rules import broken_rules, rules_of_parts
+from gitfleet.api.annotations import FIRST_OF_LIST, Accept, Break, Check, Default, Form, Location, OneOf, Only
+from gitfleet.api.layout import Field, Layout, bounds_of, class_in, find, is_shared, layout_of, nest, parts_of
 from gitfleet.api.sentences import InvalidContent, breaks_of, dotted, invalid_fields, without, without_nulls
 from gitfleet.api.texts import ApiText
 from gitfleet.formats.canonical_json import json_bytes
@@ -59,9 +57,9 @@ def read(cls: type[_T], body: Any) -> tuple[_T | None, list[Break]]:
         invalid = invalid_fields(error)
         rules = rules_of_parts(cls, without(body, invalid), _valid)
         return None, breaks + [
-            found
-            for found in rules
-            if found not in breaks and not any(place[: len(found[0])] == found[0] for place in invalid)
+            (location, sentence)
+            for location, sentence in rules
+            if (location, sentence) not in breaks and not any(place[: len(location)] == location for place in invalid)
         ]
     broken = list(broken_rules(value, body))
     return (None, broken) if broken else (value, [])
@@ -101,17 +99,17 @@ def _schema(hint: Any, profile: Profile) -> CoreSchema:
         return plain if profile is Profile.STATE else _with_checks(plain, extras)
     if FIRST_OF_LIST in extras:
         items = core_schema.list_schema(_schema(bare, profile))
-        return core_schema.no_info_after_validator_function(lambda found: found[0] if found else None, items)
+        return core_schema.no_info_after_validator_function(lambda listed: listed[0] if listed else None, items)
     choice = find(OneOf, extras) if profile is Profile.WRITTEN else None
     schema = _bare_schema(Literal[choice.values] if choice else bare, profile)
     if profile is Profile.STATE:
         return schema
     if schema["type"] == "tuple":
         # A tuple counts its sound items, a list all of them.
-        items = core_schema.list_schema(_schema(get_args(bare)[0], profile), strict=True, **_limits(extras))
+        items = core_schema.list_schema(_schema(get_args(bare)[0], profile), strict=True, **bounds_of(extras))
         schema = core_schema.no_info_after_validator_function(tuple, items)
     else:
-        schema |= _limits(extras)  # type: ignore[operator]  # a schema is a dict that mypy knows by its keys
+        schema |= bounds_of(extras)  # type: ignore[operator]  # a schema is a dict that mypy knows by its keys
     return _with_checks(schema, extras)
 
 
@@ -119,33 +117,19 @@ def _with_checks(schema: CoreSchema, extras: tuple[Any, ...]) -> CoreSchema:
     """The schema with what only people must satisfy, and may spell otherwise."""
     for extra in extras:
         if isinstance(extra, Check):
-            schema = core_schema.no_info_after_validator_function(_checked(extra.holds), schema)
+            schema = core_schema.no_info_after_validator_function(_checked(extra.sentence), schema)
         elif isinstance(extra, Accept):
             schema = core_schema.no_info_before_validator_function(extra.normal, schema)
     return schema
 
 
-def _checked(holds: Callable[[Any], str | None]) -> Callable[[Any], Any]:
+def _checked(sentence_of: Callable[[Any], str | None]) -> Callable[[Any], Any]:
     def check(value: Any) -> Any:
-        if sentence := holds(value):
+        if sentence := sentence_of(value):
             raise ValueError(sentence)
         return value
 
     return check
-
-
-def _limits(extras: tuple[Any, ...]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for extra in extras:
-        if isinstance(extra, limits.Len):
-            found |= {"min_length": extra.min_length, "max_length": extra.max_length}
-        elif isinstance(extra, limits.MinLen):
-            found["min_length"] = extra.min_length
-        elif isinstance(extra, limits.Ge | limits.Interval):
-            found["ge"] = extra.ge
-        if isinstance(extra, limits.Le | limits.Interval):
-            found["le"] = extra.le
-    return {name: value for name, value in found.items() if value is not None}
 
 
 _SCALARS: Final[Mapping[Any, Callable[[], CoreSchema]]] = {
@@ -197,10 +181,10 @@ def _shared(cls: Any, items: Any, read_items: Any, info: Any) -> Any:
         key = (cls, json_bytes(items))
     except TypeError:  # what has no text is no list of mappings
         return read_items(items)
-    found = info.context.get(key)
-    if found is None:
-        found = info.context[key] = read_items(items)
-    return found
+    value = info.context.get(key)
+    if value is None:
+        value = info.context[key] = read_items(items)
+    return value
 
 
 def _defaulted(item: Field, profile: Profile) -> CoreSchema:
@@ -251,8 +235,8 @@ def _section(
                 _section(item, (*path, name), layout, extra, profile), required=_needed(item)
             )
         elif isinstance(item, Field):
-            given = item.part is not None or find(Default, parts_of(item.type)[1]) is not None
-            schema = _defaulted(item, profile) if given else _schema(item.type, profile)
+            defaulted = item.part is not None or find(Default, parts_of(item.type)[1]) is not None
+            schema = _defaulted(item, profile) if defaulted else _schema(item.type, profile)
             rows[name] = core_schema.typed_dict_field(schema, required=item.required)
         else:
             needed = name in ("apiVersion", "kind")
@@ -278,17 +262,17 @@ def _builder(cls: type, layout: Layout, fields: list[Field], profile: Profile) -
     inlined = [(name, _part(layout.inlined[name])) for name in layout.inlined]
     nothing: dict[str, Any] = {}
 
-    def build(found: dict[str, Any]) -> Any:
+    def build(body: dict[str, Any]) -> Any:
         values: dict[str, Any] = {name: {} for name, _ in inlined}
         for steps, rows in plan:
-            here = found
+            section = body
             for step in steps:
-                here = here.get(step, nothing)
+                section = section.get(step, nothing)
             for attribute, part, key in rows:
-                if key in here:
-                    (values if part is None else values[attribute])[attribute if part is None else part] = here[key]
+                if key in section:
+                    (values if part is None else values[attribute])[attribute if part is None else part] = section[key]
         for name, path, meaning in alone:
-            if name not in values and _there(found, path):
+            if name not in values and _there(body, path):
                 values[name] = meaning
         for name, inner in inlined:
             values[name] = inner(*values[name].items())
@@ -306,9 +290,66 @@ def _part(cls: Any) -> Callable[..., Any]:
     return lru_cache(maxsize=4096)(make) if is_shared(cls) else make
 
 
-def _there(found: Any, path: tuple[str, ...]) -> bool:
+def _there(body: Any, path: tuple[str, ...]) -> bool:
     for step in path:
-        found = found.get(step)
-        if found is None:
+        body = body.get(step)
+        if body is None:
             return False
     return True
+
+
+def broken_rules(value: Any, body: Any, top: Location = ()) -> Iterator[Break]:
+    """What breaks the rules of a value and of all declarations in it, located from the top of the file.
+
+    `body` is what the value was read from, for rules on what stands there though it says nothing new.
+    """
+    if hasattr(value, "breaks"):
+        for location, sentence in value.breaks():
+            yield (*top, *location), sentence
+    if hasattr(value, "breaks_as_written") and isinstance(body, Mapping):
+        for location, sentence in value.breaks_as_written(body):
+            yield (*top, *location), sentence
+    for item in _ruled_fields(value.__class__):
+        part, place = getattr(value, item.attribute), (*top, *item.path)
+        written = _below(body, item.path)
+        if isinstance(part, tuple):
+            for index, element in enumerate(part):
+                yield from broken_rules(element, written[index], (*place, index))
+        elif part is not None:
+            yield from broken_rules(part, written, place)
+
+
+def rules_of_parts(cls: type, body: Any, read: Callable[[type, Any], Any], top: Location = ()) -> Iterator[Break]:
+    """The same for a body of which only parts may be sound: `read` gives a value, None where the fields are wrong."""
+    value = read(cls, body)
+    if value is not None:
+        yield from broken_rules(value, body, top)
+        return
+    for item in _ruled_fields(cls):
+        inner, part, place = class_in(item.type), _below(body, item.path), (*top, *item.path)
+        if isinstance(part, list):
+            for index, element in enumerate(part):
+                yield from rules_of_parts(inner, element, read, (*place, index))
+        elif part is not None:
+            yield from rules_of_parts(inner, part, read, place)
+
+
+def _below(body: Any, path: tuple[str, ...]) -> Any:
+    for step in path:
+        if not isinstance(body, Mapping):
+            return None
+        body = body.get(step)
+    return body
+
+
+@cache
+def _ruled_fields(cls: Any) -> tuple[Field, ...]:
+    """The fields that lead to a rule; fields inside mappings of declarations are none of them."""
+    return tuple(
+        item
+        for item in layout_of(cls).fields
+        if item.part is None
+        and (inner := class_in(item.type)) is not None
+        and get_origin(parts_of(item.type)[0]) is not Mapping
+        and (hasattr(inner, "breaks") or hasattr(inner, "breaks_as_written") or _ruled_fields(inner))
+    )

@@ -14,7 +14,7 @@ else:
     @cache
     def _reading(cls):
         """The names of a class's fields (at least two), and what reads them all at once."""
-        names = tuple(one.name for one in fields(cls))
+        names = tuple(item.name for item in fields(cls))
         return names, attrgetter(*names)
 
     def replace(value, /, **changes):

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 
 from annotated_types import Interval, Len
 
-from gitfleet.api.annotations import Accept, At, Break, Check, Location, OneOf
+from gitfleet.api.annotations import Accept, At, Break, Check, OneOf, names_taken
 from gitfleet.api.metrics import CanaryMetric
 from gitfleet.api.texts import ApiText
 from gitfleet.api.values import HttpUrl, IntOrPercent, ObjectName, Seconds
@@ -32,6 +32,13 @@ class RolloutStrategy(StrEnum):
 
     INCREASE_FIRST = "IncreaseFirst"
     DECREASE_FIRST = "DecreaseFirst"
+
+
+class RolloutOrder(StrEnum):
+    """Whether all clusters of a rollout move at once, or each after the one before it."""
+
+    PARALLEL = "parallel"
+    SEQUENTIAL = "sequential"
 
 
 class WebhookType(StrEnum):
@@ -194,33 +201,24 @@ class RolloutPlan:
         if self.target_size is None or not self.batches:
             return
         counts = [batch.count for batch in self.batches]
-        known = sum(count for count in counts if count is not None)
+        total = sum(count for count in counts if count is not None)
         if all(count is not None for count in counts):
-            if known != self.target_size:
-                sentence = ApiText.PODS_TARGETSIZE_CORRECT_ONE(known=known, target_size=self.target_size)
+            if total != self.target_size:
+                sentence = ApiText.PODS_TARGETSIZE_CORRECT_ONE(known=total, target_size=self.target_size)
                 yield (_BATCHES,), sentence
-        elif known > self.target_size:
+        elif total > self.target_size:
             yield (_BATCHES,), ApiText.MORE_PODS_TARGETSIZE(target_size=self.target_size)
 
     def _calls_twice(self) -> Iterator[Break]:
         """Names that another webhook or metric of the same batch has: what came of them is known by their names."""
         hooks, metrics = [hook.name for hook in self.webhooks], [metric.name for metric in self.canary_metric]
-        yield from _names_twice(hooks, (), ("rolloutWebhooks",), "webhook")
-        yield from _names_twice(metrics, (), ("canaryMetric",), "metric")
+        yield from names_taken(hooks, ("rolloutWebhooks",), "webhook")
+        yield from names_taken(metrics, ("canaryMetric",), "metric")
         for index, batch in enumerate(self.batches):
-            here = (_BATCHES, index)
-            own = [hook.name for hook in batch.webhooks]
-            yield from _names_twice(own, hooks, (*here, "batchRolloutWebhooks"), "webhook")
-            own = [metric.name for metric in batch.canary_metric]
-            yield from _names_twice(own, metrics, (*here, "canaryMetric"), "metric")
-
-
-def _names_twice(names: Sequence[str], others: Sequence[str], where: Location, what: str) -> Iterator[Break]:
-    taken = set(others)
-    for index, name in enumerate(names):
-        if name in taken:
-            yield (*where, index, "name"), ApiText.TAKEN_EARLIER_RENAME(what=what)
-        taken.add(name)
+            own = (hook.name for hook in batch.webhooks)
+            yield from names_taken(own, (_BATCHES, index, "batchRolloutWebhooks"), "webhook", hooks)
+            own = (metric.name for metric in batch.canary_metric)
+            yield from names_taken(own, (_BATCHES, index, "canaryMetric"), "metric", metrics)
 
 
 def _pods_twice(batches: Sequence[RolloutBatch]) -> Iterator[Break]:

@@ -13,12 +13,13 @@ from typing import Annotated, Final
 
 from gitfleet.api.annotations import At
 from gitfleet.api.bindings import References
-from gitfleet.api.conditions import Condition, Conditions, Status, find_condition
-from gitfleet.api.holds import answer_of
+from gitfleet.api.conditions import Condition, Conditions, Status, answer_of, find_condition
+from gitfleet.api.folders import ChosenVariants
 from gitfleet.api.layout import document
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import snapshot_name
-from gitfleet.api.staged import SNAPSHOT_INDEX, Approval, Stage, StagedRun, by_scope
+from gitfleet.api.stage_tasks import TaskType
+from gitfleet.api.staged import SNAPSHOT_INDEX, Approval, Membership, Stage, StagedRun, by_scope
 from gitfleet.api.strategies import ApplyStrategy
 from gitfleet.api.values import NamespacedName, Time
 from gitfleet.api.workload_records import Measurement
@@ -96,7 +97,7 @@ class StrategySnapshot:
     """The strategy as it was when the run began: later edits change nothing for it."""
 
     stages: tuple[Stage, ...]
-    membership: str | None = None
+    membership: Membership | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,16 +107,19 @@ class Former:
     resource_snapshot: str
     resource_overrides: Annotated[References, At("resourceOverrideSnapshots")] = ()
     cluster_resource_overrides: Annotated[tuple[str, ...], At("clusterResourceOverrideSnapshots")] = ()
+    variants: ChosenVariants = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterUpdate:
-    """One cluster of a stage, and the override snapshots that it gets: pinned when the run begins. `former` is None
-    where the run has changed nothing, or the cluster had nothing before; `reverted` is when it began to get it back."""
+    """One cluster of a stage, and the override snapshots and variants that it gets: pinned when the run begins.
+    `former` is None where the run has changed nothing, or the cluster had nothing before; `reverted` is when it began
+    to get it back."""
 
     cluster: Annotated[str, At("clusterName")]
     resource_overrides: Annotated[References, At("resourceOverrideSnapshots")] = ()
     cluster_resource_overrides: Annotated[tuple[str, ...], At("clusterResourceOverrideSnapshots")] = ()
+    variants: ChosenVariants = ()
     former: Former | None = None
     reverted: Annotated[Time | None, At("rollbackStartTime")] = None
     conditions: Conditions = ()
@@ -126,7 +130,7 @@ class TaskStatus:
     """A task before or after a stage; an approval has the name of its request from the beginning, an analysis its
     newest measurements."""
 
-    type: str
+    type: TaskType
     approval_request_name: str = ""
     measurements: tuple[Measurement, ...] = ()
     conditions: Conditions = ()
@@ -159,6 +163,16 @@ class RunStatus:
     strategy: Annotated[StrategySnapshot | None, At("stagedUpdateStrategySnapshot")] = None
     stages: Annotated[tuple[StageStatus, ...], At("stagesStatus")] = ()
     deletion: Annotated[StageStatus | None, At("deletionStageStatus")] = None
+
+    @property
+    def clusters(self) -> tuple[ClusterUpdate, ...]:
+        """The clusters of the stages, in their order."""
+        return tuple(cluster for stage in self.stages for cluster in stage.clusters)
+
+    @property
+    def all_stages(self) -> tuple[StageStatus, ...]:
+        """The stages, and after them the deletion stage."""
+        return self.stages if self.deletion is None else (*self.stages, self.deletion)
 
 
 @document("spec", identify=by_scope("StagedUpdateRun"))
@@ -193,8 +207,13 @@ class RunRecord(StagedRun):
     @property
     def formers(self) -> Iterator[tuple[str, Former]]:
         """What each cluster that it updated had before."""
-        clusters = (cluster for stage in self.status.stages for cluster in stage.clusters)
+        clusters = self.status.clusters
         return ((cluster.cluster, cluster.former) for cluster in clusters if cluster.former is not None)
+
+    @property
+    def goes_forward(self) -> bool:
+        """Whether it brings its snapshot to clusters, or will."""
+        return not (self.finished or self.fell_back)
 
     @property
     def snapshot(self) -> str:

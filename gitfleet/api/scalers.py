@@ -14,11 +14,11 @@ _KEDA: Final = ("keda.sh", "ScaledObject")
 
 def scalers_of(manifests: Iterable[Manifest]) -> dict[Identity, Manifest]:
     """What sets the replicas of workloads, by the workload; of several the first."""
-    found: dict[Identity, Manifest] = {}
+    scalers: dict[Identity, Manifest] = {}
     for manifest in manifests:
         if manifest.key.group_kind in (_HPA, _KEDA) and (scaled := _scaled_by(manifest)) is not None:
-            found.setdefault(scaled, manifest)
-    return found
+            scalers.setdefault(scaled, manifest)
+    return scalers
 
 
 def is_scaled_by(scaler: Manifest) -> str:

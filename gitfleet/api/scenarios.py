@@ -156,7 +156,7 @@ class AnswerRule:
     start: Annotated[Duration, At("from")] = timedelta(0)
     end: Annotated[Duration | None, At("until")] = None
 
-    def holds_at(self, moment: timedelta) -> bool:
+    def applies_at(self, moment: timedelta) -> bool:
         """Whether it holds so long after the start."""
         return self.start <= moment and (self.end is None or moment < self.end)
 
@@ -180,8 +180,8 @@ class MetricRule(AnswerRule):
 
     def breaks(self) -> Iterator[Break]:
         """Exactly one answer."""
-        given = [self.value is not None, bool(self.values), self.no_data, self.fail]
-        if sum(given) != 1:
+        answers = [self.value is not None, bool(self.values), self.no_data, self.fail]
+        if sum(answers) != 1:
             yield (), ApiText.NEEDS_EXACTLY_ONE_VALUE()
 
 
@@ -294,9 +294,9 @@ class Entry:
 
     def breaks(self) -> Iterator[Break]:
         """Exactly one thing."""
-        given = [verb for verb in _VERBS if getattr(self, verb) is not None]
-        if len(given) != 1:
-            yield (), ApiText.NEEDS_EXACTLY_ONE(verbs=", ".join(_VERBS), given=" and ".join(given) or "none")
+        verbs = [verb for verb in _VERBS if getattr(self, verb) is not None]
+        if len(verbs) != 1:
+            yield (), ApiText.NEEDS_EXACTLY_ONE(verbs=", ".join(_VERBS), given=" and ".join(verbs) or "none")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,10 +10,8 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any, Final, Literal, Union, get_args, get_origin
 
-import annotated_types as limits
-
 from gitfleet.api.annotations import FIRST_OF_LIST, Absent, Accept, Check, Form, OneOf, Shown
-from gitfleet.api.layout import Field, find, layout_of, nest, parts_of
+from gitfleet.api.layout import Field, bounds_of, find, layout_of, nest, parts_of
 from gitfleet.api.reading import METADATA
 from gitfleet.api.texts import ApiText
 from gitfleet.api.writing import write_as
@@ -117,16 +115,9 @@ def _schema(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
 
 
 def _limits(extras: tuple[Any, ...], kind: Any) -> dict[str, Any]:
-    words = ("minItems", "maxItems") if kind == "array" else ("minLength", "maxLength")
-    found: dict[str, Any] = {}
-    for extra in extras:
-        if isinstance(extra, limits.Len):
-            found |= {words[0]: extra.min_length or None, words[1]: extra.max_length}
-        elif isinstance(extra, limits.MinLen):
-            found[words[0]] = extra.min_length
-        elif isinstance(extra, limits.Interval):
-            found |= {"minimum": extra.ge, "maximum": extra.le}
-    return {name: value for name, value in found.items() if value is not None}
+    unit = "Items" if kind == "array" else "Length"
+    words = {"min_length": f"min{unit}", "max_length": f"max{unit}", "ge": "minimum", "le": "maximum"}
+    return {words[name]: value for name, value in bounds_of(extras).items()}
 
 
 def _bare_schema(bare: Any, definitions: dict[str, Any]) -> dict[str, Any]:

@@ -38,8 +38,8 @@ def dotted(location: Location) -> str:
 def without_nulls(value: Any) -> Any:
     """The value without fields that are null: Kubernetes reads them as absent. A patch's `value: null` stays."""
     if isinstance(value, dict):
-        kept = {name: item for name, item in value.items() if item is not None or name == "value"}
-        return {name: item if name == "value" else without_nulls(item) for name, item in kept.items()}
+        fields = {name: item for name, item in value.items() if item is not None or name == "value"}
+        return {name: item if name == "value" else without_nulls(item) for name, item in fields.items()}
     if isinstance(value, list):
         return [without_nulls(item) for item in value]
     return value
@@ -52,9 +52,10 @@ def breaks_of(error: ValidationError, cls: type) -> list[Break]:
         # "[key]" is pydantic's mark for a mapping's key, as opposed to its value.
         location: Location = tuple(step for step in item["loc"] if step != "[key]")
         context: Mapping[str, Any] = item.get("ctx") or {}
-        cause = context.get("error")
-        if isinstance(cause, ValueError):
-            breaks.append((location, str(cause)))
+        raised = context.get("error")
+        if isinstance(raised, ValueError):
+            sentence = raised.args[0] if raised.args else ""  # not `str`: it may be a Sentence
+            breaks.append((location, sentence if isinstance(sentence, str) else str(raised)))
         elif item["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
             breaks.append((location, _unknown_field(cls, location)))
         elif item["type"] in ("literal_error", "enum"):
@@ -73,12 +74,12 @@ def invalid_fields(error: ValidationError) -> list[Location]:
     ]
 
 
-def without(raw: Any, fields: Sequence[Location], here: Location = ()) -> Any:
+def without(raw: Any, fields: Sequence[Location], at: Location = ()) -> Any:
     """A body without some of its fields."""
     if isinstance(raw, dict):
-        return {name: without(item, fields, (*here, name)) for name, item in raw.items() if (*here, name) not in fields}
+        return {name: without(item, fields, (*at, name)) for name, item in raw.items() if (*at, name) not in fields}
     if isinstance(raw, list):
-        return [without(item, fields, (*here, index)) for index, item in enumerate(raw)]
+        return [without(item, fields, (*at, index)) for index, item in enumerate(raw)]
     return raw
 
 
@@ -121,10 +122,10 @@ def _not_a_choice(expected: str, value: Any) -> str:
 
 
 def _unknown_field(cls: type, location: Location) -> str:
-    known = fields_at(cls, location[:-1])
-    if location[-1] in known:
+    names = fields_at(cls, location[:-1])
+    if location[-1] in names:
         return ApiText.NOT_GO_OTHER_NAME_FIELD()
-    return ApiText.NOT_KNOWN_FIELD(hint=did_you_mean(str(location[-1]), known, "remove it"))
+    return ApiText.NOT_KNOWN_FIELD(hint=did_you_mean(str(location[-1]), names, "remove it"))
 
 
 def fields_at(cls: type, location: Location) -> list[str]:
@@ -132,18 +133,18 @@ def fields_at(cls: type, location: Location) -> list[str]:
     layout = layout_of(cls)
     fields = layout.fields
     for depth in range(len(location) + 1):
-        here = tuple(location[:depth])
-        field = next((item for item in fields if item.path == here), None)
+        section = tuple(location[:depth])
+        field = next((item for item in fields if item.path == section), None)
         inner = class_in(field.type) if field is not None else None
         if inner is not None:
-            rest = tuple(location[depth:])
-            while rest and isinstance(rest[0], int):
-                rest = rest[1:]
-            return fields_at(inner, rest)
+            remaining = tuple(location[depth:])
+            while remaining and isinstance(remaining[0], int):
+                remaining = remaining[1:]
+            return fields_at(inner, remaining)
     envelope = [] if location or layout.document.identify is None else ["apiVersion", "kind", "metadata", "status"]
     steps = [item.path[len(location)] for item in fields if _leads(item.path, location)]
-    others = [item.also for item in fields if item.also and item.path[:-1] == tuple(location)]
-    return list(dict.fromkeys([*envelope, *steps, *others]))
+    aliases = [item.also for item in fields if item.also and item.path[:-1] == tuple(location)]
+    return list(dict.fromkeys([*envelope, *steps, *aliases]))
 
 
 def _leads(path: tuple[str, ...], location: Location) -> bool:

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
 from gitfleet.api.annotations import At, Default, Inline, Only
 from gitfleet.api.bindings import OWNER
+from gitfleet.api.folders import ChosenVariants, FolderVariants
 from gitfleet.api.layout import document
-from gitfleet.api.objects import Manifest, ObjectKey
+from gitfleet.api.objects import Identity, Manifest, ObjectKey
 from gitfleet.api.overrides import Override
 from gitfleet.api.placements import PlacementKey, PlacementPolicy, api_version_of
 from gitfleet.api.values import BytesText, IndexText, Time
@@ -35,6 +36,9 @@ class DocumentRef:
     document: Annotated[int, Default(0)]
     key: Annotated[ObjectKey, Inline()]
     rendered: Annotated[bool, Only.MEMORY] = False
+    folder: str = ""
+    variants: tuple[str, ...] = ()
+    """The variants of the Folder that have the object with this content; none where every cluster gets it."""
 
 
 def _identify_resources(snapshot: ResourceSnapshot) -> tuple[str, str]:
@@ -55,6 +59,7 @@ class ResourceSnapshot:
     """One release of a placement's resources.
 
     `hash` is the SHA-256 hex over the whole selection, in snapshot order; `commit` is where it was taken from.
+    `folders` are the Folders with variants: each cluster gets one variant of each.
     `manifests` stand in apply order, stripped as KubeFleet strips; None means that they were not loaded (an old
     snapshot
     that nothing uses), never that there are none.
@@ -66,12 +71,53 @@ class ResourceSnapshot:
     commit: str
     created: Annotated[Time, At("metadata", "creationTimestamp")]
     documents: tuple[DocumentRef, ...]
+    folders: tuple[FolderVariants, ...] = ()
     manifests: Annotated[tuple[Manifest, ...] | None, Only.MEMORY] = None
 
     @property
     def name(self) -> str:
         """Its name: see snapshot_name."""
         return snapshot_name(self.placement.name, self.index)
+
+    def with_variants(self, chosen: ChosenVariants) -> ResourceSnapshot:
+        """The snapshot as a cluster gets it that has these variants: without the objects of others."""
+        return SnapshotVariants(self).of(chosen)
+
+    @property
+    def by_variant(self) -> dict[tuple[Identity, str], Manifest]:
+        """The loaded objects by identity and variant; "" for what every cluster gets."""
+        manifests = self.manifests or ()
+        return {(m.key.identity, variant): m for m in manifests for variant in m.variants or ("",)}
+
+    @property
+    def keys(self) -> list[ObjectKey]:
+        """Its objects, each once."""
+        return [*dict.fromkeys(document.key for document in self.documents)]
+
+
+class SnapshotVariants:
+    """A snapshot as the clusters get it, made once for each combination of variants."""
+
+    def __init__(self, snapshot: ResourceSnapshot) -> None:
+        self._snapshot = snapshot
+        self._made: dict[ChosenVariants, ResourceSnapshot] = {}
+        self._positions: dict[tuple[str, str], list[int]] = {}
+        for position, reference in enumerate(snapshot.documents if snapshot.folders else ()):
+            for place in [(reference.folder, variant) for variant in reference.variants] or [("", "")]:
+                self._positions.setdefault(place, []).append(position)
+
+    def of(self, chosen: ChosenVariants) -> ResourceSnapshot:
+        """The snapshot with these variants, without the objects of others."""
+        snapshot = self._snapshot
+        if not snapshot.folders:
+            return snapshot
+        if chosen not in self._made:
+            places = [("", ""), *chosen]
+            positions = sorted(position for place in places for position in self._positions.get(place, ()))
+            manifests = None if snapshot.manifests is None else tuple(snapshot.manifests[at] for at in positions)
+            documents = tuple(snapshot.documents[at] for at in positions)
+            self._made[chosen] = replace(snapshot, documents=documents, manifests=manifests, folders=())
+        return self._made[chosen]
 
 
 def snapshot_name(placement: str, index: int | str) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 
 from annotated_types import Len
 
-from gitfleet.api.annotations import At, Break, Form, OneOf
+from gitfleet.api.annotations import At, Break, Form, names_taken
 from gitfleet.api.metrics import CanaryMetric
 from gitfleet.api.texts import ApiText
 from gitfleet.formats.durations import SCHEMA_WITH_ZERO, read_seconds, seconds_text
@@ -18,7 +18,22 @@ from gitfleet.formats.texts import FormatsText
 
 _WAIT: Final = Form(partial(read_seconds, zero=True), SCHEMA_WITH_ZERO, seconds_text)
 """Hubs write 0s in approvals (seed 003); a TimedWait needs more."""
-ANALYSIS: Final = "Analysis"
+
+
+class TaskType(StrEnum):
+    """What must be over before a run goes on: a person's approval, a time, or what metrics say."""
+
+    APPROVAL = "Approval"
+    TIMED_WAIT = "TimedWait"
+    ANALYSIS = "Analysis"
+
+
+class OnStageFailure(StrEnum):
+    """What a run does where a stage, or an analysis after it, fails."""
+
+    WAIT = "Wait"
+    STOP = "Stop"
+    ROLLBACK = "Rollback"
 
 
 class AnalysisScope(StrEnum):
@@ -42,27 +57,24 @@ class StageTask:
     onFailure: what the run does where an Analysis fails; as onFailure of the stage where it is absent, else Stop
     """
 
-    type: Annotated[str, OneOf("Approval", "TimedWait", ANALYSIS)]
+    type: TaskType
     wait_seconds: Annotated[float | None, _WAIT, At("waitTime")] = None
     metrics: Annotated[tuple[CanaryMetric, ...], Len(0, 20)] = ()
     scope: AnalysisScope | None = None
-    on_failure: Annotated[str, OneOf("Wait", "Stop", "Rollback")] | None = None
+    on_failure: OnStageFailure | None = None
 
     def breaks(self) -> Iterator[Break]:
         """TimedWait alone has a time, Analysis alone metrics, each under a name of its own."""
-        if self.type == "TimedWait" and self.wait_seconds is None:
+        if self.type is TaskType.TIMED_WAIT and self.wait_seconds is None:
             yield ("waitTime",), ApiText.REQUIRED_TYPE_TIMEDWAIT()
-        if self.type == "TimedWait" and self.wait_seconds == 0:
+        if self.type is TaskType.TIMED_WAIT and self.wait_seconds == 0:
             yield ("waitTime",), FormatsText.MUST_DURATION_MORE_ZERO()
-        if self.type != "TimedWait" and self.wait_seconds:
+        if self.type is not TaskType.TIMED_WAIT and self.wait_seconds:
             yield ("waitTime",), ApiText.NOT_GO_TYPE(name=self.type)
-        if self.type == ANALYSIS and not self.metrics:
+        if self.type is TaskType.ANALYSIS and not self.metrics:
             yield ("metrics",), ApiText.REQUIRED_TYPE_ANALYSIS()
-        if self.type != ANALYSIS:
-            given = {"metrics": self.metrics, "scope": self.scope, "onFailure": self.on_failure}
-            for name in (name for name, value in given.items() if value):
+        if self.type is not TaskType.ANALYSIS:
+            fields = {"metrics": self.metrics, "scope": self.scope, "onFailure": self.on_failure}
+            for name in (name for name, value in fields.items() if value):
                 yield (name,), ApiText.NOT_GO_TYPE(name=self.type)
-        names = [metric.name for metric in self.metrics]
-        for index, name in enumerate(names):
-            if name in names[:index]:
-                yield ("metrics", index, "name"), ApiText.TAKEN_EARLIER_METRIC()
+        yield from names_taken((metric.name for metric in self.metrics), ("metrics",), "metric")

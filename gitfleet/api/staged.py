@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Annotated, Any, Final
 
 from annotated_types import Interval, Len
 
-from gitfleet.api.annotations import At, Break, Check, Inline, OneOf, Only, names_taken
+from gitfleet.api.annotations import At, Break, Check, Inline, Only, names_taken
 from gitfleet.api.conditions import Condition, Conditions, EvictionConditionType, Status, find_condition
-from gitfleet.api.holds import HOLD_PREFIX, REWRITE_PREFIX
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.layout import document
-from gitfleet.api.objects import JsonObject, Origin
+from gitfleet.api.objects import Authored
 from gitfleet.api.placements import PLACEMENT_GROUP
-from gitfleet.api.stage_tasks import AnalysisScope, StageTask
+from gitfleet.api.stage_tasks import AnalysisScope, OnStageFailure, StageTask, TaskType
 from gitfleet.api.texts import ApiText
 from gitfleet.api.values import (
     Annotations,
@@ -35,6 +35,10 @@ from gitfleet.api.values import (
 )
 
 _API_VERSION: Final = f"{PLACEMENT_GROUP}/v1beta1"
+REWRITE_PREFIX: Final = "rewrite-"
+"""What the name of every approval of a new head of the watched branch begins with."""
+HOLD_PREFIX: Final = "hold-"
+"""What the name of every hold, and so of its approval, begins with."""
 
 
 def _stage_name(text: str) -> str | None:
@@ -51,6 +55,34 @@ Concurrency = Annotated[IntOrPercent, above_zero(ApiText.MUST_LEAST_RAISE_2())]
 
 ShortKey = Annotated[NamespacedName, Inline(("metadata",), types={"name": ShortName})]
 """For kinds whose names KubeFleet limits to 63 characters."""
+
+
+class Unreachable(StrEnum):
+    """What a run does about clusters that do not answer: wait, skip them, or count them as stuck at once."""
+
+    WAIT = "Wait"
+    SKIP = "Skip"
+    FAIL = "Fail"
+
+
+class Membership(StrEnum):
+    """What a run does when the placement's clusters change: end, or go on with those of its start."""
+
+    ABORT = "Abort"
+    FREEZE = "Freeze"
+
+
+class RunState(StrEnum):
+    """What people want of a run."""
+
+    INITIALIZE = "Initialize"
+    RUN = "Run"
+    STOP = "Stop"
+
+    @property
+    def starts(self) -> bool:
+        """Whether clusters may be started."""
+        return self is RunState.RUN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,15 +114,15 @@ class Stage:
     after_tasks: Annotated[tuple[StageTask, ...], Len(0, 3), At("afterStageTasks")] = ()
     stuck_after: Seconds | None = None
     max_failures: IntOrPercent | None = None
-    on_failure: Annotated[str, OneOf("Wait", "Stop", "Rollback")] | None = None
-    unreachable: Annotated[str, OneOf("Wait", "Skip", "Fail")] | None = None
+    on_failure: OnStageFailure | None = None
+    unreachable: Unreachable | None = None
     min_soak: Seconds | None = None
     start_rate: Annotated[int, Interval(ge=1)] | None = None
 
     def breaks(self) -> Iterator[Break]:
         """Before a stage only an approval; after it at most one task of each type."""
         for index, task in enumerate(self.before_tasks):
-            if task.type != "Approval":
+            if task.type is not TaskType.APPROVAL:
                 yield ("beforeStageTasks", index, "type"), ApiText.MUST_APPROVAL_BEFORE_STAGE()
         for index, task in enumerate(self.after_tasks):
             if task.type in [earlier.type for earlier in self.after_tasks[:index]]:
@@ -109,7 +141,7 @@ def by_scope(kind: str) -> Any:
 
 @document("spec", identify=by_scope("StagedUpdateStrategy"))
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StagedStrategy:
+class StagedStrategy(Authored):
     """ClusterStagedUpdateStrategy (namespace "") or StagedUpdateStrategy: the stages through which a run goes.
 
     stages: the stages, in their order
@@ -118,9 +150,7 @@ class StagedStrategy:
 
     key: ShortKey
     stages: Annotated[tuple[Stage, ...], Len(1, 31)]
-    membership: Annotated[str, OneOf("Abort", "Freeze")] | None = None
-    body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
-    origin: Annotated[Origin | None, Only.MEMORY] = None
+    membership: Membership | None = None
 
     def warnings(self) -> Iterator[Break]:
         """Stages that no cluster can be in (the newest KubeFleet: no selector selects none)."""
@@ -131,7 +161,7 @@ class StagedStrategy:
 
     def breaks(self) -> Iterator[Break]:
         """Stages have names of their own, and a stage that is compared with later ones has some."""
-        yield from names_taken((stage.name for stage in self.stages), "stages", "stage")
+        yield from names_taken((stage.name for stage in self.stages), ("spec", "stages"), "stage")
         for index, task in enumerate(self.stages[-1].after_tasks):
             if task.scope is AnalysisScope.CANARY:
                 where = ("spec", "stages", len(self.stages) - 1, "afterStageTasks", index, "scope")
@@ -144,7 +174,7 @@ BEGAN_ELSEWHERE: Final = ApiText.BEFORE_CAME_HERE()
 
 @document("spec", identify=by_scope("StagedUpdateRun"))
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StagedRun:
+class StagedRun(Authored):
     """ClusterStagedUpdateRun (namespace "") or StagedUpdateRun: one rollout through the stages of a strategy.
 
     `resource_snapshot_index` None means the latest; `state` None runs at once (decision D8). `began_elsewhere` is what
@@ -161,21 +191,19 @@ class StagedRun:
     placement_name: NonEmpty
     strategy_name: Annotated[NonEmpty, At("spec", "stagedRolloutStrategyName")]
     resource_snapshot_index: SnapshotIndex = None
-    state: Annotated[str, OneOf("Initialize", "Run", "Stop")] | None = None
+    state: RunState | None = None
     began_elsewhere: Annotated[str, Only.MEMORY] = ""
-    body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
-    origin: Annotated[Origin | None, Only.MEMORY] = None
 
     def breaks(self) -> Iterator[Break]:
         """Its approvals are named after it, and must not look like those of anything else."""
-        for prefix, other in ((HOLD_PREFIX, "held removals"), (REWRITE_PREFIX, "rewritten branches")):
+        for prefix, owner in ((HOLD_PREFIX, "held removals"), (REWRITE_PREFIX, "rewritten branches")):
             if f"{self.key.name}-".startswith(prefix):
-                yield ("metadata", "name"), ApiText.BEGINS_NAMES_RENAME(other=other, prefix=prefix)
+                yield ("metadata", "name"), ApiText.BEGINS_NAMES_RENAME(other=owner, prefix=prefix)
 
 
 @document("spec", identify=by_scope("ApprovalRequest"))
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Approval:
+class Approval(Authored):
     """(Cluster)ApprovalRequest as merged by people: a person's approval of a stage.
 
     The condition Approved, True or False, is the decision.
@@ -189,8 +217,6 @@ class Approval:
     conditions: Annotated[Conditions, At("status", "conditions")] = ()
     parent_run: Annotated[NonEmpty | None, At("spec", "parentStageRollout")] = None
     target_stage: NonEmpty | None = None
-    body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
-    origin: Annotated[Origin | None, Only.MEMORY] = None
 
     @property
     def digest(self) -> str | None:
@@ -204,11 +230,11 @@ class Approval:
 
     def breaks(self) -> Iterator[Break]:
         """A spec names both the run and the stage."""
-        for name, own, other in (
+        for name, value, counterpart in (
             ("parentStageRollout", self.parent_run, self.target_stage),
             ("targetStage", self.target_stage, self.parent_run),
         ):
-            if own is None and other is not None:
+            if value is None and counterpart is not None:
                 yield ("spec", name), ApiText.REQUIRED_ADD()
 
 
@@ -218,7 +244,7 @@ DECIDED_ELSEWHERE: Final = ApiText.DECIDED_BEFORE_CAME_HERE()
 
 @document("spec", identify=lambda _: (_API_VERSION, EVICTION))
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Eviction:
+class Eviction(Authored):
     """ClusterResourcePlacementEviction: takes a placement off a cluster, once.
 
     `conditions` say what became of it: on the state branch here, in a file of people where it was exported from.
@@ -231,8 +257,6 @@ class Eviction:
     placement_name: NonEmpty
     cluster_name: NonEmpty
     conditions: Annotated[Conditions, At("status", "conditions")] = ()
-    body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
-    origin: Annotated[Origin | None, Only.MEMORY] = None
 
     @property
     def valid(self) -> Condition | None:
@@ -253,7 +277,7 @@ class Eviction:
     def elsewhere(self) -> str:
         """Why nothing is done for one that came with conditions, as the end of a sentence."""
         ends = [(self.executed, Status.UNKNOWN), (self.valid, Status.TRUE)]
-        is_clear = any(said is not None and said.status is not open_ for said, open_ in ends)
+        is_clear = any(condition is not None and condition.status is not open_ for condition, open_ in ends)
         return f"{('was' if is_clear else ApiText.MAY_HAVE_BEEN())} {DECIDED_ELSEWHERE}"
 
     @property
@@ -269,7 +293,7 @@ class Eviction:
 
 @document("spec", identify=lambda _: (_API_VERSION, "ClusterResourcePlacementDisruptionBudget"))
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DisruptionBudget:
+class DisruptionBudget(Authored):
     """ClusterResourcePlacementDisruptionBudget: limits evictions of the placement of the same name.
 
     maxUnavailable: how many clusters, or percent of them, may be unavailable at once
@@ -279,8 +303,6 @@ class DisruptionBudget:
     name: Annotated[ShortName, At("metadata", "name")]
     max_unavailable: IntOrPercent | None = None
     min_available: IntOrPercent | None = None
-    body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
-    origin: Annotated[Origin | None, Only.MEMORY] = None
 
     def breaks(self) -> Iterator[Break]:
         """Exactly one of the two."""

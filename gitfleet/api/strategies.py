@@ -1,13 +1,11 @@
-"""Rollout and apply strategies of a placement: each value says beside itself what it means, so that mypy reports every
-place that a new one touches (kubefleet.md §1).
-"""
+"""Rollout and apply strategies of a placement (kubefleet.md §1)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, assert_never
+from typing import Annotated
 
 from annotated_types import Interval
 
@@ -44,24 +42,12 @@ class ApplyStrategyType(StrEnum):
     @property
     def only_reports(self) -> bool:
         """Whether objects are compared and never written."""
-        match self:
-            case ApplyStrategyType.CLIENT_SIDE_APPLY | ApplyStrategyType.SERVER_SIDE_APPLY:
-                return False
-            case ApplyStrategyType.REPORT_DIFF:
-                return True
-            case _:
-                assert_never(self)
+        return self is ApplyStrategyType.REPORT_DIFF
 
     @property
     def minds_conflicts(self) -> bool:
         """Whether fields that somebody else owns stop the apply unless it is forced."""
-        match self:
-            case ApplyStrategyType.SERVER_SIDE_APPLY:
-                return True
-            case ApplyStrategyType.CLIENT_SIDE_APPLY | ApplyStrategyType.REPORT_DIFF:
-                return False
-            case _:
-                assert_never(self)
+        return self is ApplyStrategyType.SERVER_SIDE_APPLY
 
 
 class ComparisonOption(StrEnum):
@@ -73,13 +59,7 @@ class ComparisonOption(StrEnum):
     @property
     def counts_every_field(self) -> bool:
         """Whether a field that only the live object has is a difference."""
-        match self:
-            case ComparisonOption.PARTIAL:
-                return False
-            case ComparisonOption.FULL:
-                return True
-            case _:
-                assert_never(self)
+        return self is ComparisonOption.FULL
 
 
 class WhenToApply(StrEnum):
@@ -91,13 +71,7 @@ class WhenToApply(StrEnum):
     @property
     def stops_at_drift(self) -> bool:
         """Whether an object that drifted is left as it is."""
-        match self:
-            case WhenToApply.ALWAYS:
-                return False
-            case WhenToApply.IF_NOT_DRIFTED:
-                return True
-            case _:
-                assert_never(self)
+        return self is WhenToApply.IF_NOT_DRIFTED
 
 
 class WhenToTakeOver(StrEnum):
@@ -114,17 +88,6 @@ class RolloutStrategyType(StrEnum):
     ROLLING_UPDATE = "RollingUpdate"
     EXTERNAL = "External"
 
-    @property
-    def by_runs_alone(self) -> bool:
-        """Whether only a staged update run may move bindings."""
-        match self:
-            case RolloutStrategyType.ROLLING_UPDATE:
-                return False
-            case RolloutStrategyType.EXTERNAL:
-                return True
-            case _:
-                assert_never(self)
-
 
 class DeletePropagation(StrEnum):
     """What becomes of placed objects when their placement or their cluster goes (decision D15)."""
@@ -135,13 +98,7 @@ class DeletePropagation(StrEnum):
     @property
     def keeps_objects(self) -> bool:
         """Whether objects stay on the cluster when gitfleet lets go of them."""
-        match self:
-            case DeletePropagation.DELETE:
-                return False
-            case DeletePropagation.ABANDON:
-                return True
-            case _:
-                assert_never(self)
+        return self is DeletePropagation.ABANDON
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,4 +169,4 @@ class RolloutStrategy:
     @property
     def external(self) -> bool:
         """Whether only a staged update run may move bindings."""
-        return self.type.by_runs_alone
+        return self.type is RolloutStrategyType.EXTERNAL

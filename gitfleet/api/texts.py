@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gitfleet.formats.text_table import TextTable
+from gitfleet.formats.text_table import FaultTable
 
 
-class ApiText(TextTable):
+class ApiText(FaultTable):
     """A code, and its sentence with the names of the values in it."""
 
     ABOUT_REPORTS_AGENT = "is about the reports of an agent; remove it, or set pull"
@@ -18,14 +18,12 @@ class ApiText(TextTable):
     APIVERSION_KIND_NAME_NAMESPACE_NOT = "has an apiVersion, kind, name or namespace that is not a string"
     BEFORE_CAME_HERE = "before it came here"
     BEGINS_NAMES_RENAME = "begins as the names of {other} do ({prefix}); rename it"
-    BINDING = "Binding of {placement} to {cluster}"
     CANNOT_CHANGE_APIVERSION_KIND = "cannot change apiVersion or kind; remove the patch"
     CANNOT_CHANGE_STATUS = "cannot change the status; remove the patch"
     CANNOT_PERCENTAGE_PICKALL_PLACEMENT = "cannot be a percentage with a PickAll placement; write a number"
     CANNOT_STAND_BESIDE_NAME = "cannot stand beside a name; keep one of the two"
     CANNOT_UNWRAPPED = "{key} {place} cannot be unwrapped: {why}"
     CHANGE_ONLY_LABELS_ANNOTATIONS_METADATA = "can change only labels and annotations of metadata; correct it"
-    CHANGE_PLACEMENT_FROM_EXTERNAL = "the change of placement {placement} from External"
     CLUSTER_SCOPED_KIND_NAMESPACE = "a cluster-scoped kind in a namespace"
     COMPARED_LATER_STAGES = "is compared with later stages, and this is the last one; write Stage or Cluster"
     CONTRADICTS_EARLIER_REQUIREMENT = (
@@ -40,13 +38,13 @@ class ApiText(TextTable):
         "is denied by spec.policy.deny[{index}] of FleetConfig; remove it, or allow it there"
     )
     EMPTY_PART_DOUBLED_FINAL_SLASH = "has an empty part, by a doubled or final slash; remove the slash"
-    ENDS_STAGES_APPROVALS_RUNS = "{change}, which ends the stages and approvals of its runs"
     FIELD_JSON_POINTER = "the field, as a JSON pointer"
     FILE_COMMAND_GIVEN = "it is a file that a command is given"
     FILE_OTHERS = "this file and {count} others have"
     FILLED_SERVER_GITFLEET = "filled in by a server or by gitfleet; let through and not taken where people wrote it"
     GITFLEET_SCHEMA_LISTS_KINDS = "{meant}`gitfleet schema` lists the kinds"
     INDEX_NO_LIST = "has an index that no list has; correct it"
+    KIND_LISTED_TWICE = "is already in the list; keep one scope of a kind"
     KIND_NAME_NO_OBJECT = "has a kind or a name that no object can have"
     LABELS_ANNOTATIONS_NOT_MAPPING = "has labels or annotations that are not a mapping"
     LACKS_APIVERSION_KIND_NAME = "lacks apiVersion, kind or name"
@@ -62,6 +60,7 @@ class ApiText(TextTable):
     MUST_API_GROUP_VERSION = "must be an API group and version, such as apps/v1; correct it"
     MUST_API_GROUP_WITHOUT_VERSION = "must be an API group without a version, such as apps; correct it"
     MUST_APPROVAL_BEFORE_STAGE = "must be Approval before a stage; correct it"
+    MUST_ALWAYS_OR_NEVER = "must be Always or Never; {end}"
     MUST_BEGINNING_BRANCH_NAME_ENDS = (
         "must be the beginning of a branch's name that ends in a slash, such as fleet/agents/"
     )
@@ -88,6 +87,7 @@ class ApiText(TextTable):
         "must be lower-case letters, digits, dashes and dots, at most 63; rename it"
     )
     MUST_LOWER_CASE_LETTERS_DIGITS_DASHES_MOST = "must be lower-case letters, digits and dashes, at most 63; rename it"
+    MUST_MAPPING_FOLDERS_VARIANTS = "must be a mapping of folders and variants"
     MUST_MAPPING_TEXTS = "must be a mapping of texts with {keys}"
     MUST_MAPPING_WRITE_FIELDS_BELOW = "must be a mapping; write its fields below it"
     MUST_MAPPING_WRITE_KEY = "must be a mapping; write `key: value` below it"
@@ -103,6 +103,7 @@ class ApiText(TextTable):
     MUST_NAME_GIT_TAKES_BRANCH = "must be a name that git takes for a branch, such as gitfleet/rendered; rename it"
     MUST_NAME_KIND = "must be the name of a kind, such as Deployment; correct it"
     MUST_NAME_LETTERS = "must be a name of letters, digits, _ and -; rename it"
+    MUST_NAME_PLACEMENT_SAME_KIND = "must be only the name of a placement of this kind and namespace; correct it"
     MUST_NOT_ABOVE_MAX = "must not be above `max`; correct one of them"
     MUST_NOT_EMPTY = "must not be empty; write a path such as /spec/replicas"
     MUST_NOT_EMPTY_FILL = "must not be empty; fill it in"
@@ -136,6 +137,7 @@ class ApiText(TextTable):
     NAMESPACE_RESERVED_CANNOT_PLACED = "is namespace {key}, which is reserved and cannot be placed"
     NAMES_CLUSTER_ALREADY_LIST = "names a cluster that is already in the list; remove it"
     NAME_ANOTHER_BRANCH = 'is the name of another branch, "{other}"; give each of them a name of its own'
+    NAME_FOLDER_OR_PLACEMENT = "must name a folder or a placement; write one of the two"
     NEEDS_AVAILABLE_DURATION_NEVER_APPLY = "needs `available` (a duration or never) or `apply: fail`; add one"
     NEEDS_AVAILABLE_FAILED = "needs `available` or `failed`; add a CEL expression over the object"
     NEEDS_EXACTLY_ONE = "needs exactly one of {verbs}, and has {given}; correct it"
@@ -156,6 +158,7 @@ class ApiText(TextTable):
         "needs `metricsRange`, `successCondition` or `failureCondition`; add one"
     )
     NEEDS_MIN_MAX = "needs `min` or `max`; add one"
+    NEEDS_NAMESPACE = "needs spec.namespace; add it"
     NEEDS_REPLICAS_PODLIST = "needs `replicas` or `podList`; say how many pods, or which, the batch upgrades"
     NEVER_FILE = "never in a file"
     NOT_FIELD_TAKES = "is not what this field takes; see `gitfleet schema`"
@@ -185,7 +188,6 @@ class ApiText(TextTable):
     NOT_PATH_INSIDE_CONFIG_REPO = "is not a path inside the config repo"
     NOT_SUPPORTED_OVERRIDES = "is not supported in overrides; use labelSelector"
     NOT_VALID_LABEL_KEY = "is not a valid label key; use letters, digits and -_. with an optional dns.prefix/"
-    NOT_VALID_LABEL_SELECTOR_OPERATOR = '"{operator}" is not a valid label selector operator'
     NOT_VALID_LABEL_VALUE = "is not a valid label value; use at most 63 letters, digits and -_."
     NOT_VALID_PROPERTY_NAME = "is not a valid property name; use letters, digits and -_. with parts between slashes"
     NOT_VALID_TAINT_KEY = "is not a valid taint key; use letters, digits and -_."
@@ -210,7 +212,6 @@ class ApiText(TextTable):
     ONLY_TRUE_REMOVE = "can only be true; remove it"
     PLACEMENT = "{object} of placement {placement}"
     PLACEMENT_CLUSTER = "placement {placement} on cluster {cluster}"
-    PLACEMENT_CLUSTER_2 = "{object} of placement {placement} on cluster {cluster}"
     PODS_TARGETSIZE_CORRECT_ONE = "have {known} pods, and targetSize is {target_size}; correct one of them"
     QUARANTINED_OTHER_CONTENT_GOES_OUT = (
         "is quarantined by {name}{why}; other content goes out as always, and {lift} lets this one out"
@@ -219,6 +220,7 @@ class ApiText(TextTable):
     READ_ONLY_FILE_NAMED_FOLDER = (
         "is read only in a file named {helm_release_file} in a folder below resources/; move it there"
     )
+    READ_ONLY_FOLDER_FILE = "is read only in a file named {folder_file}, in a folder below resources/; move it there"
     REQUIRED_ADD = "is required; add it"
     REQUIRED_EACH_TERM = "is required in each term; add it, or leave all terms out"
     REQUIRED_PLACEMENTTYPE_PICKN = "is required with placementType PickN; add how many clusters to pick"
@@ -233,7 +235,6 @@ class ApiText(TextTable):
     STANDS_TWICE_BATCHES = "stands twice in the batches; remove one"
     STANDS_TWICE_REMOVE_ONE = "stands twice; remove one"
     STANDS_TWICE_REMOVE_ONE_2 = "{task} stands twice; remove one"
-    TAKEN_EARLIER_METRIC = "is taken by an earlier metric; rename it"
     TAKEN_EARLIER_RENAME = "is taken by an earlier {what}; rename it"
     TAKES_EXACTLY_ONE_VALUE = "{operator} takes exactly one value; give one quantity"
     TAKES_NO_VALUES = "{operator} takes no values; remove them"
@@ -243,6 +244,7 @@ class ApiText(TextTable):
     )
     TARGET_NAME_WORKLOAD_OLDER_CONTENT = "is the target; name the workload with the older content, or leave it out"
     THIS_FILE_HAS = "this file has"
+    VARIANT_NEVER_MATCHES = 'never matches: variant "{name}" before it matches every cluster; move it to the end'
     WHAT_IS_DONE = "what is done"
     WITHOUT_VALUE_PUTS_NULL = "{op} without a value puts null there; add the value"
     WRITE_ONE_MI = "{reason}; write one such as 2, 1.5 or 800Mi"

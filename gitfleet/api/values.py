@@ -44,6 +44,42 @@ def is_object_name(text: str) -> bool:
     return 0 < len(text) <= 253 and text not in (".", "..") and not set("/%") & set(text) and text.isprintable()
 
 
+@dataclass(frozen=True, slots=True)
+class NameRule:
+    """What API servers take as the name of a kind's objects: letters and digits in lower case, dashes, and `dots`."""
+
+    dots: bool = True
+    longest: int = 253
+
+    def allows(self, text: str) -> bool:
+        """Whether a text can be such a name."""
+        return is_dns_subdomain(text, self.longest) and (self.dots or "." not in text)
+
+
+_LABEL: Final = NameRule(dots=False, longest=63)
+_NAME_RULES: Final[Mapping[tuple[str, str], NameRule | None]] = {
+    ("", "Namespace"): _LABEL,
+    ("", "Service"): _LABEL,  # a letter comes first before Kubernetes 1.36
+    ("apps", "StatefulSet"): _LABEL,
+    ("batch", "CronJob"): NameRule(longest=52),
+    ("apiregistration.k8s.io", "APIService"): None,
+    ("certificates.k8s.io", "CertificateSigningRequest"): None,
+    ("certificates.k8s.io", "ClusterTrustBundle"): None,
+    ("networking.k8s.io", "IPAddress"): None,
+    ("policy", "PodDisruptionBudget"): None,
+    **dict.fromkeys(
+        (("rbac.authorization.k8s.io", kind) for kind in ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")),
+        None,
+    ),
+}
+"""Source: kubernetes v1.36 pkg/apis/*/validation. All others, custom kinds too, have names that are DNS subdomains."""
+
+
+def name_rule(group: str, kind: str) -> NameRule | None:
+    """The rule for the names of a kind; None where `is_object_name` is all."""
+    return _NAME_RULES.get((group, kind), NameRule())
+
+
 def is_kind_name(text: str) -> bool:
     """What can be the name of a kind: a letter, then letters and digits."""
     return _KIND.fullmatch(text) is not None
@@ -76,10 +112,10 @@ def is_label_value(text: str) -> bool:
     return _LABEL_VALUE.fullmatch(text) is not None
 
 
-def _unless(holds: Callable[[str], bool], sentence: str, pattern: str, longest: int | None = None) -> Check:
+def _unless(accepts: Callable[[str], bool], sentence: str, pattern: str, longest: int | None = None) -> Check:
     """A check of texts; `pattern` (and `longest`, in characters) say the same to editors."""
     schema = {"pattern": whole(pattern), **({"maxLength": longest} if longest else {})}
-    return Check(lambda text: None if holds(text) else sentence, schema)
+    return Check(lambda text: None if accepts(text) else sentence, schema)
 
 
 def whole(pattern: str) -> str:
@@ -121,26 +157,33 @@ def read_snapshot_index(value: Any) -> str | None:
     return text or None
 
 
-_OBJECT_NAME: Final = ApiText.MUST_LOWER_CASE_LETTERS_DIGITS_DASHES()
-_SHORT_NAME: Final = ApiText.MUST_LOWER_CASE_LETTERS_DIGITS_DASHES_DOTS()
-_NAMESPACE_NAME: Final = ApiText.MUST_LOWER_CASE_LETTERS_DIGITS_DASHES_MOST()
-_API_GROUP: Final = ApiText.MUST_API_GROUP_WITHOUT_VERSION()
-_KIND_NAME: Final = ApiText.MUST_NAME_KIND()
-_LABEL_KEY: Final = ApiText.NOT_VALID_LABEL_KEY()
-_LABEL_TEXT: Final = ApiText.NOT_VALID_LABEL_VALUE()
-
-_IS_LABEL_VALUE: Final = _unless(is_label_value, _LABEL_TEXT, _LABEL_VALUE.pattern)
+_IS_LABEL_VALUE: Final = _unless(is_label_value, ApiText.NOT_VALID_LABEL_VALUE(), _LABEL_VALUE.pattern)
 QUALIFIED_NAME: Final = rf"(?![^/]{{254}})(?:{DNS_SUBDOMAIN}/)?{_NAME_PART.pattern}"
 """`is_qualified_name` as a pattern."""
 PROPERTY_NAME: Final = rf"{_PROPERTY_PART.pattern}(?:/{_PROPERTY_PART.pattern})*"
 """`is_property_name` as a pattern, without its length."""
-ObjectName = Annotated[str, _unless(is_dns_subdomain, _OBJECT_NAME, DNS_SUBDOMAIN, 253)]
-ShortName = Annotated[str, _unless(lambda text: is_dns_subdomain(text, 63), _SHORT_NAME, DNS_SUBDOMAIN, 63)]
-NamespaceName = Annotated[str, _unless(is_namespace_name, _NAMESPACE_NAME, _DNS_LABEL, 63)]
-ApiGroup = Annotated[
-    str, _unless(lambda text: not text or is_dns_subdomain(text), _API_GROUP, rf"(?:{DNS_SUBDOMAIN})?", 253)
+ObjectName = Annotated[
+    str, _unless(is_dns_subdomain, ApiText.MUST_LOWER_CASE_LETTERS_DIGITS_DASHES(), DNS_SUBDOMAIN, 253)
 ]
-KindName = Annotated[str, _unless(is_kind_name, _KIND_NAME, _KIND.pattern)]
+ShortName = Annotated[
+    str,
+    _unless(
+        lambda text: is_dns_subdomain(text, 63), ApiText.MUST_LOWER_CASE_LETTERS_DIGITS_DASHES_DOTS(), DNS_SUBDOMAIN, 63
+    ),
+]
+NamespaceName = Annotated[
+    str, _unless(is_namespace_name, ApiText.MUST_LOWER_CASE_LETTERS_DIGITS_DASHES_MOST(), _DNS_LABEL, 63)
+]
+ApiGroup = Annotated[
+    str,
+    _unless(
+        lambda text: not text or is_dns_subdomain(text),
+        ApiText.MUST_API_GROUP_WITHOUT_VERSION(),
+        rf"(?:{DNS_SUBDOMAIN})?",
+        253,
+    ),
+]
+KindName = Annotated[str, _unless(is_kind_name, ApiText.MUST_NAME_KIND(), _KIND.pattern)]
 _POINTER: Final = r"(?!/(?:apiVersion|kind|metadata(?:/(?:name|uid|managedFields).*)?)$)(?:/(?:[^~/]|~[01])+)+"
 FieldPointer = Annotated[
     str,
@@ -158,7 +201,7 @@ OtherManager = Annotated[
         rf"(?!(?:{FIELD_MANAGER}|{ROLLOUT_MANAGER})$)[\s\S]+",
     ),
 ]
-LabelKey = Annotated[str, _unless(is_qualified_name, _LABEL_KEY, QUALIFIED_NAME)]
+LabelKey = Annotated[str, _unless(is_qualified_name, ApiText.NOT_VALID_LABEL_KEY(), QUALIFIED_NAME)]
 LabelValue = Annotated[str, _IS_LABEL_VALUE]
 SelectorValue = Annotated[str, Accept(_number_as_text, lambda _: {"type": "integer", "minimum": 0}), _IS_LABEL_VALUE]
 QuantityText = Annotated[str, Accept(_quantity_as_text, lambda _: {"type": "number"})]

@@ -15,7 +15,7 @@ from gitfleet.api.labels import LabelSelector
 from gitfleet.api.layout import document
 from gitfleet.api.metrics import MetricTemplate
 from gitfleet.api.objects import JsonObject, ObjectKey
-from gitfleet.api.rollout_plans import RolloutPlan, WebhookType
+from gitfleet.api.rollout_plans import RolloutOrder, RolloutPlan, WebhookType
 from gitfleet.api.snapshots import snapshot_name
 from gitfleet.api.values import Key, SnapshotIndex, Time
 from gitfleet.api.workload_rollouts import APP_GROUP, TRAIT_GROUP, PlacementReference, WorkloadReference
@@ -133,6 +133,14 @@ class MeasurementVerdict(StrEnum):
     INCONCLUSIVE = "Inconclusive"
 
 
+class MetricOutcome(StrEnum):
+    """What came of a measurement: a value; no data, so that there is none; or an error of the provider."""
+
+    MEASURED = "Measured"
+    NO_DATA = "NoData"
+    FAILED = "Failed"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
     """One measurement: the resolved `query` and its moment `at` are enough to make it again; `verdict` None: it has no
@@ -152,7 +160,7 @@ class Measurement:
     baseline: str = ""
     at: Time
     values: tuple[float, ...] = ()
-    outcome: str = ""
+    outcome: MetricOutcome | None = None
     verdict: MeasurementVerdict | None = None
     message: str = ""
     passed: int = 0
@@ -177,11 +185,12 @@ class ClusterRolloutStatus:
     `sources` are the workloads, as they were found, `revision` is the snapshot that was named, `source_sizes` are how
     many pods each source had, and `started_with` how many the target had when it was claimed. `half` says that the
     second half of the batch is under way; `batch_started` is when the batch began to roll. `revert` says that what is
-    let go goes back to the pods of before; `let_go` is a digest of the target's manifest when the rollout's file went:
-    its pods stay as they are until that one changes. `originals` are the values that the fields had which the rollout
-    holds, by the workload's kind/name and JSON pointer: they come back where no placement has the workload. `named` are
-    the workloads that the rollout names now, where these are others; `emptied` are those whose pods earlier rollouts of
-    this record took away; `template_before` is the pod template that the placement had when it was rolled out last.
+    let go goes back to the pods of before; `let_go` is RELEASED since the rollout's file is gone, or, with
+    `revertOnDelete`, a digest of the target's manifest at that moment: they stay until it changes. `originals` are
+    the values that the fields had which the rollout holds, by the workload's kind/name and JSON pointer: they come
+    back where no placement has the workload. `named` are the workloads that the rollout names now, where these are
+    others; `emptied` are those whose pods earlier rollouts of this record took away; `template_before` is the pod
+    template that the placement had when it was rolled out last.
     """
 
     cluster: Annotated[str, At("clusterName")]
@@ -228,8 +237,8 @@ class ClusterRolloutStatus:
     @property
     def is_idle(self) -> bool:
         """Whether there is nothing to roll: the target has no other content than what was rolled last."""
-        said = find_condition(self.conditions, self.telling)
-        return said is not None and said.reason == WorkloadReason.NOTHING_TO_ROLL
+        condition = find_condition(self.conditions, self.telling)
+        return condition is not None and condition.reason == WorkloadReason.NOTHING_TO_ROLL
 
     @property
     def telling(self) -> WorkloadConditionType:
@@ -240,10 +249,7 @@ class ClusterRolloutStatus:
 MIXED = "mixed"
 """Stands as the template that was rolled out last where not all pods have one."""
 RELEASED = "released"
-"""Stands as `let_go` for a rollout that gives its fields back, since the manifests changed after its file went."""
-FOLLOWED = "followed"
-"""Stands as `let_go` for a pair whose file went, once the target's manifest has changed: nothing is held of the target,
-and sources that nobody wants stay until it has its pods."""
+"""Stands as `let_go` for a rollout that gives its fields back, as its file is gone."""
 _TERMINAL = frozenset({RollingState.SUCCEEDED, RollingState.FAILED, RollingState.ABANDONED})
 _RUNNING = frozenset(
     {
@@ -278,7 +284,7 @@ class RolloutRecord:
     component_list: tuple[str, ...] = ()
     rollout_plan: RolloutPlan
     clusters_selector: Annotated[LabelSelector | None, At("spec", "clusters")] = None
-    order: str = "parallel"
+    order: RolloutOrder = RolloutOrder.PARALLEL
     templates: Annotated[tuple[MetricTemplate, ...], At("status", "metricTemplates")] = ()
     removing: Annotated[bool, At("status", "removing")] = False
     clusters: Annotated[tuple[ClusterRolloutStatus, ...], At("status", "clusters")] = ()

@@ -5,7 +5,7 @@ ApplicationDeployment). Source: seed 004; docs/workload-rollouts.md.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Final, TypeAlias
 
 from annotated_types import Len
@@ -13,9 +13,9 @@ from annotated_types import Len
 from gitfleet.api.annotations import Break, Location, OneOf, Only, below
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.layout import document
-from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey, Origin
+from gitfleet.api.objects import Authored, GroupKind, ObjectKey
 from gitfleet.api.placements import PlacementKey
-from gitfleet.api.rollout_plans import RolloutPlan
+from gitfleet.api.rollout_plans import RolloutOrder, RolloutPlan
 from gitfleet.api.texts import ApiText
 from gitfleet.api.values import ApiVersion, Key, KindName, NamespaceName, ObjectName, SnapshotIndex
 
@@ -64,7 +64,7 @@ class WorkloadReference:
 
 @document("spec", identify=lambda value: (f"{TRAIT_GROUP}/v1alpha1", value.kind))
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RolloutTrait:
+class RolloutTrait(Authored):
     """RolloutTrait, or Rollout: takes the pods of a workload to its newest content, or from the workloads in
     `sourceRef` to the one in `targetRef`.
 
@@ -81,9 +81,7 @@ class RolloutTrait:
     source_ref: Annotated[tuple[WorkloadReference, ...], Len(0, 10)] = ()
     rollout_plan: RolloutPlan
     clusters: LabelSelector | None = None
-    order: Annotated[str, OneOf("parallel", "sequential")] = "parallel"
-    body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
-    origin: Annotated[Origin | None, Only.MEMORY] = None
+    order: RolloutOrder = RolloutOrder.PARALLEL
 
     @property
     def target(self) -> ObjectKey:
@@ -105,11 +103,11 @@ class RolloutTrait:
         """Sources are other workloads of the target's kind, each once; from them to the target the batches add up."""
         taken = {self.target.identity: ApiText.TARGET_NAME_WORKLOAD_OLDER_CONTENT()}
         for index, source in enumerate(self.sources):
-            here = ("spec", "sourceRef", index)
+            location = ("spec", "sourceRef", index)
             if source.group_kind != self.target.group_kind:
-                yield (*here, "kind"), ApiText.MUST_KIND_TARGET(group_kind=self.target.group_kind)
+                yield (*location, "kind"), ApiText.MUST_KIND_TARGET(group_kind=self.target.group_kind)
             if source.identity in taken:
-                yield here, taken[source.identity]
+                yield location, taken[source.identity]
             taken.setdefault(source.identity, ApiText.STANDS_TWICE_REMOVE_ONE())
         if self.source_ref and self.target_ref.kind in _HOLDS_BOTH:
             sentence = ApiText.NOT_GO_PODS_BOTH_REVISIONS(target_ref=self.target_ref.kind)
@@ -136,7 +134,7 @@ class PlacementReference:
 
 @document("spec", identify=lambda value: (f"{APP_GROUP}/v1beta1", value.kind))
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AppRollout:
+class AppRollout(Authored):
     """AppRollout, or ApplicationDeployment: takes the pods of one workload from a resource snapshot of a placement to
     another one.
 
@@ -159,9 +157,7 @@ class AppRollout:
     rollout_plan: RolloutPlan
     revert_on_delete: bool = False
     clusters: LabelSelector | None = None
-    order: Annotated[str, OneOf("parallel", "sequential")] = "parallel"
-    body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
-    origin: Annotated[Origin | None, Only.MEMORY] = None
+    order: RolloutOrder = RolloutOrder.PARALLEL
 
     @property
     def placement(self) -> PlacementKey:

@@ -18,14 +18,14 @@ _Write = Callable[[Any], Any]
 
 def write(value: Any) -> dict[str, Any]:
     """The file's content of a value: plain dicts, lists and scalars. What equals its default is left out."""
-    found: dict[str, Any] = _writer_of_class(value.__class__)(value)
-    return found
+    body: dict[str, Any] = _writer_of_class(value.__class__)(value)
+    return body
 
 
 def write_as(hint: Any, value: Any) -> Any:
     """The file's content of one field of a type."""
-    one = _writer_of(hint)
-    return value if one is None else one(value)
+    writer = _writer_of(hint)
+    return value if writer is None else writer(value)
 
 
 _Row = tuple[str, Any, _Write | None]
@@ -56,9 +56,9 @@ def _alone(get: Any) -> Any:
 def _plain_writer(get: Any, rows: list[_Row]) -> _Write:
     def write_plain(value: Any) -> dict[str, Any]:
         out = {}
-        for (key, default, one), item in zip(rows, get(value), strict=False):  # as many of both
+        for (key, default, writer), item in zip(rows, get(value), strict=False):  # as many of both
             if default is MISSING or (item is not default and item != default):
-                out[key] = item if one is None else one(item)
+                out[key] = item if writer is None else writer(item)
         return out
 
     return write_plain
@@ -75,12 +75,12 @@ def _nested_writer(get: Any, sections: list[tuple[tuple[str, ...], list[_Row]]],
             _below(out, path[:-1])[path[-1]] = derive(value)
         items = iter(get(value))
         for path, rows in sections:
-            found = {}
-            for (key, default, one), item in zip(rows, items, strict=False):  # each section takes its own items
+            section = {}
+            for (key, default, writer), item in zip(rows, items, strict=False):  # each section takes its own items
                 if default is MISSING or (item is not default and item != default):
-                    found[key] = item if one is None else one(item)
-            if found:
-                _below(out, path).update(found)
+                    section[key] = item if writer is None else writer(item)
+            if section:
+                _below(out, path).update(section)
         return out
 
     return write_nested
@@ -105,7 +105,7 @@ def _writer_of(hint: Any) -> _Write | None:
     origin = get_origin(bare)
     if origin in (Union, types.UnionType):
         parts = [_writer_of(part) for part in get_args(bare) if part is not type(None)]
-        return _optional(next((one for one in parts if one is not None), None))
+        return _optional(next((writer for writer in parts if writer is not None), None))
     if origin is tuple:
         return _list_writer(_writer_of(get_args(bare)[0]))
     if isinstance(origin, type) and issubclass(origin, Mapping):
@@ -117,15 +117,15 @@ def _writer_of(hint: Any) -> _Write | None:
     return _writer_of_class(bare) if is_dataclass(bare) else None
 
 
-def _optional(one: _Write | None) -> _Write | None:
-    return None if one is None else lambda item: None if item is None else one(item)
+def _optional(writer: _Write | None) -> _Write | None:
+    return None if writer is None else lambda item: None if item is None else writer(item)
 
 
-def _list_writer(one: _Write | None) -> _Write:
-    return list if one is None else lambda items: [one(item) for item in items]
+def _list_writer(writer: _Write | None) -> _Write:
+    return list if writer is None else lambda items: [writer(item) for item in items]
 
 
-def _mapping_writer(one: _Write | None) -> _Write:
-    if one is None:
+def _mapping_writer(writer: _Write | None) -> _Write:
+    if writer is None:
         return lambda items: items if items.__class__ is dict else dict(items)
-    return lambda items: {name: one(item) for name, item in items.items()}
+    return lambda items: {name: writer(item) for name, item in items.items()}

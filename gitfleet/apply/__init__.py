@@ -18,12 +18,15 @@ Nothing here talks to a cluster, and nothing is ever deleted that the inventory 
 Source: kubefleet.md §6; decisions D7, D15.
 """
 
+from gitfleet.apply.claims import ApplyRequest
 from gitfleet.apply.comparisons import Comparisons, Pair, Question
-from gitfleet.apply.differences import find_differences
+from gitfleet.apply.differences import find_differences, names_of, writer_of
 from gitfleet.apply.fleet import (
+    Going,
     PlansMemo,
     Wanted,
     Works,
+    as_recorded,
     disturbed_by,
     left_behind,
     merge_observations,
@@ -32,17 +35,14 @@ from gitfleet.apply.fleet import (
     settle_all,
 )
 from gitfleet.apply.ignored import NOTHING_IGNORED, Ignored
-from gitfleet.apply.ledgers import record_intended, settle_inventory
+from gitfleet.apply.ledgers import is_taken_over, protected_by, record_intended, settle_inventory
 from gitfleet.apply.plan import plan_apply
-from gitfleet.apply.protection import is_taken_over, protected_by
-from gitfleet.apply.recorded import as_recorded
-from gitfleet.apply.requests import ApplyRequest
-from gitfleet.apply.writers import names_of, writer_of
 
 __all__ = [
     "NOTHING_IGNORED",
     "ApplyRequest",
     "Comparisons",
+    "Going",
     "Ignored",
     "Pair",
     "PlansMemo",

@@ -2,20 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gitfleet.api.definitions import CRD, definition_of, is_established
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import GroupKind, Identity, Manifest, ObjectKey
+from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.strategies import DeletePropagation
+from gitfleet.apply.comparisons import Comparisons
 from gitfleet.apply.ledgers import by_identity
-from gitfleet.apply.requests import ApplyRequest
+from gitfleet.apply.places import conditions_of, section
+from gitfleet.apply.texts import ApplyText
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.model.observations import LiveObject
-from gitfleet.model.successors import Successors
+from gitfleet.model.folder_order import NO_ORDER, FolderOrder
+from gitfleet.model.observations import LiveObject, LiveObjects
+from gitfleet.model.operations import KeepCode
+from gitfleet.model.removals import ClusterGate, Content, taker_of
+from gitfleet.model.state import Inventory
 from gitfleet.model.works import Work
+
+
+def unknown(_: InventoryEntry) -> None:
+    """Of no object is it known what was applied last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplyRequest:
+    """All that concerns one cluster.
+
+    `works` are the works of every placement on the cluster. `removing` are the placements that give it up, each with
+    its deleteStrategy: "Delete" prunes what the inventory names for it, "Abandon" releases it untouched. The objects
+    of a placement that stands in neither are left alone. `live` and `unreadable` come from one observation of the keys
+    of works and inventory; a key in neither was not observed and is left as it is. `known_namespaces` are those the
+    cluster was seen to have, None when they were not read. Where the cluster is `leaving` the fleet, `removing` follows
+    its deleteOptions. `wants` are the objects that each placement which picks the cluster is to have there when all
+    rollouts are finished (None: all that it owns), `later` those of newest content that is not applied yet, `gate` says
+    which of the others may be deleted, `order` which folders wait for which. `applied` finds the manifest that was
+    applied last, where it is known.
+    """
+
+    cluster: str
+    works: tuple[Work, ...] = ()
+    removing: Mapping[PlacementKey, DeletePropagation] = field(default_factory=dict)
+    inventory: Inventory = field(default_factory=dict)
+    live: LiveObjects = field(default_factory=dict)
+    unreadable: Mapping[ObjectKey, str] = field(default_factory=dict)
+    known_namespaces: Collection[str] | None = None
+    leaving: bool = False
+    wants: Mapping[PlacementKey, Content | None] = field(default_factory=dict)
+    later: Mapping[PlacementKey, Content | None] = field(default_factory=dict)
+    gate: ClusterGate = ClusterGate("")
+    order: FolderOrder = NO_ORDER
+    compared: Comparisons = field(default_factory=Comparisons, compare=False)
+    applied: Callable[[InventoryEntry], Manifest | None] = field(default=unknown, compare=False)
+
+
+def titled(key: PlacementKey | OverrideKey) -> str:
+    """The kind and name of a placement or an override, in a sentence."""
+    return f"{key.kind} {key}"
+
 
 NAMESPACE_KIND = GroupKind("", "Namespace")
 _NAMESPACE_WAITS: Final = (
@@ -34,179 +82,113 @@ _LONGEST_WHY: Final = 300
 class Claims:
     """The request, indexed once.
 
-    `holders` names the one placement that may write each object; `staying` are the identities that are wanted by
-    somebody or that nobody may prune now, of which `kept` are given up and stay for the placement that takes them over:
-    until when, in words; `crds` are the definitions among the works by the kind they define.
+    `rendered` are the objects of each work. `holders` names the one placement that may write each object; `staying` are
+    the objects that stay for a placement, `awaited` those that stay as they are until the placement applies them that
+    is to have them; `crds` are the definitions among the works by the kind they define.
     """
 
     request: ApplyRequest
     works: Mapping[PlacementKey, Work]
     entries: Mapping[Identity, InventoryEntry]
     live_by_identity: Mapping[Identity, LiveObject | None]
-    wanted: Mapping[PlacementKey, frozenset[Identity]]
+    rendered: Mapping[PlacementKey, frozenset[Identity]]
     holders: Mapping[Identity, PlacementKey]
     staying: Mapping[Identity, PlacementKey]
-    kept: Mapping[Identity, str]
+    awaited: Mapping[Identity, PlacementKey]
     crds: Mapping[GroupKind, ObjectKey]
 
     def was_observed(self, key: ObjectKey) -> bool:
         """Whether this object was observed."""
         return key.identity in self.live_by_identity
 
+    def unknown(self, key: ObjectKey) -> tuple[KeepCode, str] | None:
+        """Why an object is left alone of which nothing is known now; None where it was observed."""
+        why = self.request.unreadable.get(key)
+        if why is not None:
+            return KeepCode.UNREADABLE, ApplyText.COULD_NOT_READ(key=key, unreadable=why)
+        return None if self.was_observed(key) else (KeepCode.NOT_OBSERVED, ApplyText.NOT_OBSERVED(key=key))
+
+    def abandons(self, placement: PlacementKey) -> bool:
+        """Whether a placement gives its objects up and leaves them on the cluster."""
+        removal = self.request.removing.get(placement)
+        return removal is not None and removal.keeps_objects
+
     def live(self, key: ObjectKey) -> LiveObject | None:
         """The live object; None when the server said NotFound."""
-        live = self.request.live.get(key)
-        if live is not None or key in self.request.live:
-            return live
+        if key in self.request.live:
+            return self.request.live[key]
         return self.live_by_identity.get(key.identity)
 
-    def entry(self, key: ObjectKey) -> InventoryEntry | None:
-        """What the inventory says of an object, in whatever version it was applied."""
-        return self.entries.get(key.identity)
-
-    def releases(self, entry: InventoryEntry) -> bool:
-        """Whether the entry's placement has given the object up: it leaves, or its work has it no longer.
-
-        A placement whose work could not be rendered, that only reports differences, or that nobody spoke of gives
-        nothing up.
-        """
-        if entry.placement in self.request.removing:
+    def wants(self, placement: PlacementKey, identity: Identity) -> bool:
+        """Whether a placement is to have an object here when all rollouts are finished. One of which nothing is known,
+        or whose work cannot be used, wants all that it owns."""
+        request, work = self.request, self.works.get(placement)
+        if work is not None and work.error is not None:
             return True
-        return self._wants_no_more(entry) and not self.works[entry.placement].apply_strategy.type.only_reports
-
-    def hands_over(self, entry: InventoryEntry) -> bool:
-        """Whether another placement may have the object at once: one that only reports differences has it no longer,
-        and deletes nothing."""
-        return self._wants_no_more(entry) and self.works[entry.placement].apply_strategy.type.only_reports
-
-    def _wants_no_more(self, entry: InventoryEntry) -> bool:
-        work = self.works.get(entry.placement)
-        known = work is not None and work.error is None
-        return known and entry.key.identity not in self.wanted[entry.placement]
-
-    def gives_up(self, placement: PlacementKey, identity: Identity) -> bool:
-        """Whether a placement is to lose an object, though its work on this cluster may have it still."""
-        request = self.request
-        lost = identity in request.given_up.get(placement, ()) or identity in request.held.get(placement, ())
-        return lost or placement in request.going
-
-    def stays_for_now(self, identity: Identity) -> bool:
-        """Whether what stays on the cluster may be deleted later without anybody asking for it again: its removal, or
-        the cluster's, waits for an answer or a rollout, or it waits for who takes it over."""
-        request, holder = self.request, self.staying[identity]
-        waits = request.may_leave or holder in request.keepers or self.gives_up(holder, identity)
-        return waits or identity in self.kept
-
-    def would_set_back(self, placement: PlacementKey, entry: InventoryEntry) -> bool:
-        """Whether a placement has an object in its work only because the removal is held, and another one that took it
-        over changed it since: what the hold keeps is what was there when it was held."""
-        if entry.placement == placement or entry.key.identity not in self.request.held.get(placement, ()):
-            return False
-        return self._differs(placement, entry)
-
-    def would_change_back(self, placement: PlacementKey, entry: InventoryEntry) -> bool:
-        """Whether a placement whose newest content is yet to come here would change back, by its older content, what
-        another one changed since."""
-        older = self.request.outdated.get(placement)
-        changed = older is not None and entry.placement not in older and entry.applied_digest is not None
-        return changed and self._differs(placement, entry)
-
-    def _differs(self, placement: PlacementKey, entry: InventoryEntry) -> bool:
-        """Whether a placement's work has other content for an object than what was applied last."""
-        manifests = (m for m in self.works[placement].manifests if m.key.identity == entry.key.identity)
-        return all(manifest.digest != entry.applied_digest for manifest in manifests)
-
-    def yields_to(self, placement: PlacementKey, manifest: Manifest, holder: PlacementKey) -> bool:
-        """Whether the placement that has an object lets go of it for another one that wants it here: it is to lose the
-        object, and the other one changes nothing in it or has its newest content here, so that neither waits for the
-        rollout of the other; or its own rollout waits for the answer to a hold."""
-        entry, identity = self.entry(manifest.key), manifest.key.identity
-        if entry is None or entry.placement != holder or self.gives_up(placement, identity):
-            return False
-        request = self.request
-        yields = holder in request.yielding.get(placement, ()) and holder not in request.keepers
-        at_once = yields or entry.applied_digest == manifest.digest
-        return self.gives_up(holder, identity) if at_once else identity in request.held.get(holder, ())
+        if placement not in request.wants:
+            return placement not in request.removing and work is None
+        content = request.wants[placement]
+        return content is None or identity in content
 
 
-def index_claims(request: ApplyRequest, failures: Failures, successors: Successors) -> Claims:
-    """Read a request once; `successors` say for whom an object stays that its own placement gives up. Where two
-    placements want an object that neither has, the first by name gets it.
+def index_claims(request: ApplyRequest, failures: Failures) -> Claims:
+    """Read a request once.
 
     A definition that cannot be read defines nothing."""
     works = {work.placement: work for work in sorted(request.works, key=lambda w: w.placement)}
-    entries = by_identity(request.inventory)
-    wanted = {
-        placement: frozenset(m.key.identity for m in work.manifests) if work.error is None else frozenset()
-        for placement, work in works.items()
-    }
     claims = Claims(
         request=request,
         works=works,
-        entries=entries,
+        entries=by_identity(request.inventory),
         live_by_identity={key.identity: live for key, live in request.live.items()},
-        wanted=wanted,
+        rendered={
+            placement: frozenset(m.key.identity for m in work.manifests) if work.error is None else frozenset()
+            for placement, work in works.items()
+        },
         holders={},
         staying={},
-        kept={},
+        awaited={},
         crds={
             definition.kind: m.key
             for work in works.values()
             for m in work.manifests
-            if m.key.kind == CRD.kind
-            and m.key.group == CRD.group
+            if m.key.group_kind == CRD
             and (definition := failures.contain(Subject.of_object(m.key), None, definition_of, m.body))
         },
     )
-    holders, staying = _holders(claims)
-    kept = {
-        identity: successor
-        for identity, entry in entries.items()
-        if not _has_or_takes(staying.get(identity), entry, claims)
-        and (successor := _successor_of(entry, claims, successors)) is not None
-    }
-    why = {identity: successors.stays_for(key, request.cluster, identity) for identity, key in kept.items()}
-    return replace(claims, holders=holders, staying={**staying, **kept}, kept=why)
-
-
-def _holders(claims: Claims) -> tuple[dict[Identity, PlacementKey], dict[Identity, PlacementKey]]:
-    """`holders`, and for whom each object stays, one that only reports differences included."""
-    staying = {i: e.placement for i, e in claims.entries.items() if not claims.releases(e)}
-    holders = {i: placement for i, placement in staying.items() if not claims.hands_over(claims.entries[i])}
-    going, taken = claims.request.going, dict[Identity, PlacementKey]()
-    for placement, work in sorted(claims.works.items(), key=lambda item: item[0] in going):
-        reports_only = work.apply_strategy.type.only_reports
-        for manifest in work.manifests if work.error is None else ():
-            identity = manifest.key.identity
+    holders, awaited = _owned(claims)
+    staying = {identity: key for identity, key in holders.items() if identity not in awaited}
+    for placement, work in works.items():
+        for identity in claims.rendered[placement]:
             staying.setdefault(identity, placement)
-            if reports_only:
-                continue
-            entry = claims.entries.get(identity)
-            leaves = entry is not None and entry.placement != placement and placement in going
-            if entry is not None and (leaves or claims.would_set_back(placement, entry)):
-                taken[identity] = entry.placement  # it has it since: what leaves takes nothing back
-                continue
-            holder = holders.setdefault(identity, placement)
-            if holder != placement and claims.yields_to(placement, manifest, holder):
-                holders[identity] = placement
-            staying[identity] = holders[identity]
-    return {**taken, **holders}, staying
+            if not work.apply_strategy.type.only_reports:
+                holders.setdefault(identity, placement)
+    return replace(claims, holders=holders, staying=staying, awaited=awaited)
 
 
-def _has_or_takes(holder: PlacementKey | None, entry: InventoryEntry, claims: Claims) -> bool:
-    """Whether an object stays for a placement that has it, takes it over, or of which nothing is known: not one that
-    only reports, or that leaves and gave it to another one."""
-    if holder is None or (holder != entry.placement and holder in claims.request.going):
-        return False
-    return holder not in claims.works or not claims.works[holder].apply_strategy.type.only_reports
-
-
-def _successor_of(entry: InventoryEntry, claims: Claims, successors: Successors) -> PlacementKey | None:
-    """For whom an object that would be deleted stays."""
-    cluster = claims.request.cluster
-    if claims.request.leaving:
-        return None
-    return successors.awaited(entry.placement, cluster, entry.key.identity, claims.works)
+def _owned(claims: Claims) -> tuple[dict[Identity, PlacementKey], dict[Identity, PlacementKey]]:
+    """`holders` of the objects that the inventory names, and `awaited`. The owner keeps what it wants. Otherwise a
+    placement takes the object over that wants it and whose work has it; where there is none, the owner keeps it while
+    its own work has it."""
+    holders, awaited = dict[Identity, PlacementKey](), dict[Identity, PlacementKey]()
+    writing = [(key, claims.rendered[key]) for key, w in claims.works.items() if not w.apply_strategy.type.only_reports]
+    for identity, entry in claims.entries.items():
+        owner = entry.placement
+        if claims.wants(owner, identity):
+            holders[identity] = owner
+            continue
+        writers = [key for key, rendered in writing if key != owner and identity in rendered]
+        takers = [key for key in writers if claims.wants(key, identity)]
+        if takers or (writers and identity not in claims.rendered.get(owner, ())):
+            holders[identity] = min(takers or writers)
+            continue
+        request = claims.request
+        taker = taker_of(request.wants, owner, identity) or taker_of(request.later, owner, identity)
+        if taker is not None:
+            awaited[identity] = taker
+        if identity in claims.rendered.get(owner, ()):
+            holders[identity] = owner
+    return holders, awaited
 
 
 def needs_of(manifest: Manifest, claims: Claims) -> tuple[ObjectKey, ...]:
@@ -216,13 +198,15 @@ def needs_of(manifest: Manifest, claims: Claims) -> tuple[ObjectKey, ...]:
     """
     needs: list[ObjectKey] = []
     if manifest.key.namespace:
-        name, known = manifest.key.namespace, claims.request.known_namespaces
+        name, namespaces = manifest.key.namespace, claims.request.known_namespaces
         identity = ("", "Namespace", "", name)
-        observed = identity in claims.live_by_identity
-        pending = observed and not _is_settled(claims.live_by_identity[identity])
-        if pending or not (observed or (known is not None and name in known)):
+        live_by_identity = claims.live_by_identity
+        is_there = (
+            _is_settled(live_by_identity[identity]) if identity in live_by_identity else name in (namespaces or ())
+        )
+        if not is_there:
             needs.append(ObjectKey("", "v1", "Namespace", "", name))
-    crd = claims.crds.get(manifest.key.group_kind) if claims.crds else None
+    crd = claims.crds.get(manifest.key.group_kind)
     if crd is not None and not ((live := claims.live(crd)) and _is_settled(live) and is_established(live.body)):
         needs.append(crd)
     return tuple(needs)
@@ -230,19 +214,16 @@ def needs_of(manifest: Manifest, claims: Claims) -> tuple[ObjectKey, ...]:
 
 def is_terminating(live: LiveObject) -> bool:
     """Whether deletion was asked for and finalizers still hold the object."""
-    return bool((live.body.get("metadata") or {}).get("deletionTimestamp"))
+    return bool(section(live.body, "metadata").get("deletionTimestamp"))
 
 
 def stuck_namespace(live: LiveObject) -> str:
     """Why a Namespace that is being deleted does not go, by its own condition; "" where it says nothing."""
-    status = live.body.get("status") if live.key.group_kind == NAMESPACE_KIND else None
-    conditions = status.get("conditions") if isinstance(status, Mapping) else None
-    said = {
-        one["type"]: " ".join(str(one.get("message") or "").split())[:_LONGEST_WHY]
-        for one in (conditions if isinstance(conditions, list) else ())
-        if isinstance(one, Mapping) and one.get("status") == "True" and one.get("type") in _NAMESPACE_WAITS
-    }
-    return next((f"{type_}: {said[type_]}" for type_ in _NAMESPACE_WAITS if type_ in said), "")
+    if live.key.group_kind != NAMESPACE_KIND:
+        return ""
+    conditions = (c for c in conditions_of(live.body) if c.get("status") == "True")
+    messages = {str(c.get("type")): " ".join(str(c.get("message") or "").split()) for c in conditions}
+    return next((f"{type_}: {messages[type_][:_LONGEST_WHY]}" for type_ in _NAMESPACE_WAITS if type_ in messages), "")
 
 
 def _is_settled(live: LiveObject | None) -> bool:

@@ -16,22 +16,22 @@ from gitfleet.api.objects import Identity, JsonObject, Manifest
 from gitfleet.api.placements import PlacementKey
 from gitfleet.apply.differences import find_differences
 from gitfleet.apply.filled_in import with_filled_in
-from gitfleet.apply.held import as_wanted
 from gitfleet.apply.ignored import Ignored
+from gitfleet.apply.rollout_fields import with_manifest_values
 from gitfleet.apply.shapes import shape_digest
 from gitfleet.apply.texts import ApplyText
-from gitfleet.model.held_fields import HeldFields
 from gitfleet.model.observations import DryRun, DryRuns, LiveObject
 from gitfleet.model.operations import DifferenceDetails, Keep
+from gitfleet.model.rollout_fields import RolloutFields
 from gitfleet.model.works import Work
 
 Pair = tuple[str, str]
 """An object's uid, and the digest of its manifest."""
-_Held = tuple[str, ...]
-"""The pointers of what is held of it."""
+_Pointers = tuple[str, ...]
+"""Of the fields that a rollout sets in it."""
 
 
-class _Found(NamedTuple):
+class _Result(NamedTuple):
     """The differences in a content, under a dry run; whether some of them are of fields that the cluster alone has."""
 
     live: JsonObject
@@ -43,12 +43,12 @@ class _Found(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class WorkInPlace:
     """A work of which every object was in place: for each manifest the operation, and the inventory entry that it was
-    judged by. The operations have the manifests and the live objects. `held` is what rollouts hold of them."""
+    judged by. The operations have the manifests and the live objects. `by_rollouts` is what rollouts set in them."""
 
     work: Work
     operations: tuple[Keep, ...]
     entries: tuple[InventoryEntry | None, ...]
-    held: Mapping[Identity, HeldFields]
+    by_rollouts: Mapping[Identity, RolloutFields]
 
 
 Question = tuple[Manifest, LiveObject]
@@ -68,8 +68,8 @@ class Comparisons:
     dry_runs: DryRuns = field(default_factory=dict)
     questions: dict[Pair, Question] = field(default_factory=dict)
 
-    _shapes: dict[tuple[Pair, _Held], tuple[JsonObject, str]] = field(default_factory=dict)
-    _differences: dict[tuple[Pair, _Held, bool, bool], _Found] = field(default_factory=dict)
+    _shapes: dict[tuple[Pair, _Pointers], tuple[JsonObject, str]] = field(default_factory=dict)
+    _differences: dict[tuple[Pair, _Pointers, bool, bool], _Result] = field(default_factory=dict)
     in_place: dict[PlacementKey, WorkInPlace] = field(default_factory=dict)
     """The works that the plan made last found wholly in place."""
 
@@ -77,18 +77,19 @@ class Comparisons:
         return len(self._shapes) + len(self._differences)
 
     def copy(self, ignored: Ignored, dry_runs: DryRuns) -> Comparisons:
-        """The same results, to be extended apart from these, with other dry runs, and where other fields are held."""
+        """The same results, to be extended apart from these, under other rules and dry runs."""
         return Comparisons(ignored, dry_runs, {}, dict(self._shapes), dict(self._differences), dict(self.in_place))
 
     def shape(self, manifest: Manifest, live: LiveObject) -> str:
         """`shape_digest` of the two."""
-        held = self.ignored.held_of(manifest.key)
-        asked = (live.uid, manifest.digest), tuple(held)
-        known = self._shapes.get(asked)
-        if known is None or not _same(known[0], live.body):
-            wanted, _ = self.ignored.compared(manifest.key, manifest.body, live.body)
-            known = self._shapes[asked] = live.body, shape_digest(wanted, as_wanted(held, manifest.body, live.body))
-        return known[1]
+        fields = self.ignored.rollout_values(manifest.key)
+        question = (live.uid, manifest.digest), tuple(fields)
+        result = self._shapes.get(question)
+        if result is None or not _same(result[0], live.body):
+            body, _ = self.ignored.compared(manifest.key, manifest.body, live.body)
+            observed = with_manifest_values(fields, manifest.body, live.body)
+            result = self._shapes[question] = live.body, shape_digest(body, observed)
+        return result[1]
 
     def differences(
         self, manifest: Manifest, live: LiveObject, *, full: bool, applied: bool = False
@@ -97,21 +98,21 @@ class Comparisons:
         applied this manifest to this object."""
         pair = (live.uid, manifest.digest)
         dry_run = self._dry_run(pair, live) if full else None
-        asked = pair, tuple(self.ignored.held_of(manifest.key)), full, applied
-        known = self._differences.get(asked)
-        if known is None or known.dry_run is not dry_run or not _same(known.live, live.body):
-            wanted, there = self.ignored.compared(manifest.key, manifest.body, live.body)
+        question = pair, tuple(self.ignored.rollout_values(manifest.key)), full, applied
+        result = self._differences.get(question)
+        if result is None or result.dry_run is not dry_run or not _same(result.live, live.body):
+            body, observed = self.ignored.compared(manifest.key, manifest.body, live.body)
             made = dry_run.body if dry_run is not None else None
-            completed = with_filled_in(wanted, there, made, applied=applied) if full else wanted
-            details = find_differences(completed, there, full=full)
-            only_there = full and bool(details) and details != find_differences(wanted, there)
-            known = self._differences[asked] = _Found(live.body, dry_run, details, only_there)
-        if known.only_there and dry_run is None:
+            completed = with_filled_in(body, observed, made, applied=applied) if full else body
+            details = find_differences(completed, observed, full=full)
+            only_there = full and bool(details) and details != find_differences(body, observed)
+            result = self._differences[question] = _Result(live.body, dry_run, details, only_there)
+        if result.only_there and dry_run is None:
             self.questions[pair] = manifest, live
-        return known.details
+        return result.details
 
     def doubt(self, manifest: Manifest, live: LiveObject) -> str:
-        """The end of a sentence about differences that may be the server's own; "" where it told them apart."""
+        """Why differences may be the server's own; "" where it told them apart."""
         pair = (live.uid, manifest.digest)
         dry_run = self._dry_run(pair, live)
         if pair not in self.questions and (dry_run is None or dry_run.body is not None):
@@ -120,10 +121,10 @@ class Comparisons:
 
     def _dry_run(self, pair: Pair, live: LiveObject) -> DryRun | None:
         """What the server made of the manifest over this content."""
-        found = self.dry_runs.get(pair)
-        return found if found is not None and found.is_about(live.body) else None
+        dry_run = self.dry_runs.get(pair)
+        return dry_run if dry_run is not None and dry_run.is_about(live.body) else None
 
 
-def _same(known: JsonObject, body: JsonObject) -> bool:
+def _same(previous: JsonObject, body: JsonObject) -> bool:
     """Mostly they are one value, which `==` would go through as a whole."""
-    return known is body or known == body
+    return previous is body or previous == body

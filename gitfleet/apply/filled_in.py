@@ -12,6 +12,7 @@ from functools import reduce
 from typing import Final
 
 from gitfleet.api.objects import JsonObject, JsonValue
+from gitfleet.apply.places import all_are, section
 from gitfleet.formats.field_trees import FieldTree, tree_of, union
 from gitfleet.formats.managed_fields import (
     MAPPING,
@@ -24,8 +25,8 @@ from gitfleet.formats.managed_fields import (
     match_item,
 )
 from gitfleet.formats.secret_objects import as_stored, is_secret
+from gitfleet.model.rollout_fields import ABSENT
 
-_ABSENT: Final = object()
 _WHOLE: Final[FieldTree] = {}
 """A leaf: somebody has written the field with all that is in it."""
 
@@ -38,21 +39,20 @@ def with_filled_in(body: JsonObject, live: JsonObject, made: JsonObject | None, 
     """
     entries = [entry for entry in managed_entries(live) if entry.get("subresource") != "status"]
     everyone = reduce(union, map(tree_of, entries), _WHOLE)
-    at = _At("", _written(live, entries, applied=applied), everyone, _ABSENT if made is None else made)
+    at = _At("", _written(live, entries, applied=applied), everyone, ABSENT if made is None else made)
     completed: JsonObject = _completed(as_stored(body), live, at)
     return completed
 
 
 def _written(live: JsonObject, entries: list[JsonObject], *, applied: bool) -> FieldTree:
     """The fields that somebody wrote beside the manifest: all of them where the server does not say it of each."""
-    told = all(
-        isinstance(e.get("fieldsV1"), MAPPING) and e.get("apiVersion") == live.get("apiVersion") for e in entries
-    )
-    if not entries or not told or (applied and not any(map(is_own_apply, entries))):
+    version = live.get("apiVersion")
+    is_complete = all(isinstance(e.get("fieldsV1"), MAPPING) and e.get("apiVersion") == version for e in entries)
+    foreign = [entry for entry in entries if not (applied and is_own_apply(entry))]
+    if not entries or not is_complete or (applied and len(foreign) == len(entries)):
         return _WHOLE
-    others = (tree_of(entry) for entry in entries if not (applied and is_own_apply(entry)))
     named: FieldTree = {"f:metadata": {"f:name": _WHOLE}}  # so that it is not empty
-    written = reduce(union, others, named)
+    written = reduce(union, map(tree_of, foreign), named)
     # What somebody applied as `stringData` has no owner under `data`.
     return {**written, "f:data": _WHOLE} if is_secret(live) else written
 
@@ -70,31 +70,29 @@ class _At:
     def part(self, name: str) -> _At:
         """A field of the map."""
         node = f"f:{name}"
-        made = self.made.get(name, _ABSENT) if isinstance(self.made, MAPPING) else _ABSENT
-        return _At(name, fields_below(self.written, node), (self.everyone or {}).get(node), made)
+        made = section(self.made).get(name, ABSENT)
+        return _At(name, fields_below(self.written, node), section(self.everyone).get(node), made)
 
     def item(self, live: JsonObject, keys: tuple[str, ...]) -> _At:
         """An item of the list, by its keys."""
         named = {key: live[key] for key in keys if key in live}
         made = match_item(named, self.made, keys) if isinstance(self.made, list) else None
         written = fields_below(self.written, item_name(self.written, live) or "")
-        everyone = (self.everyone or {}).get(item_name(self.everyone, live) or "")
-        return _At("", written, everyone, _ABSENT if made is None else made)
+        everyone = section(self.everyone).get(item_name(self.everyone, live) or "")
+        return _At("", written, everyone, ABSENT if made is None else made)
 
 
 def _completed(want: JsonValue, have: JsonValue, at: _At) -> JsonValue:
-    """What is wanted, with the parts that are the server's."""
-    if at.made is not _ABSENT and at.made == have:
+    """What is wanted, with the parts that are the server's. Where nothing is wanted (ABSENT), only those."""
+    if at.made == have or (want is ABSENT and at.written is None):
         return have
-    if isinstance(want, MAPPING) and isinstance(have, MAPPING):
-        parts = {
-            name: _completed(want[name], there, at.part(name)) if name in want else _of_server(there, at.part(name))
-            for name, there in have.items()
-        }
-        return {**want, **{name: part for name, part in parts.items() if part is not _ABSENT}}
-    if isinstance(want, list) and isinstance(have, list):
+    if all_are(list, want, have):
         return _completed_list(want, have, at)
-    return want
+    if not isinstance(have, MAPPING) or not (want is ABSENT or isinstance(want, MAPPING)):
+        return want
+    named = section(want)
+    parts = {name: _completed(named.get(name, ABSENT), value, at.part(name)) for name, value in have.items()}
+    return {**named, **{name: part for name, part in parts.items() if part is not ABSENT}} or want
 
 
 def _completed_list(want: list[JsonValue], have: list[JsonValue], at: _At) -> list[JsonValue]:
@@ -102,26 +100,15 @@ def _completed_list(want: list[JsonValue], have: list[JsonValue], at: _At) -> li
     if keys is None:
         if len(want) != len(have):
             return want
-        made = at.made if isinstance(at.made, list) and len(at.made) == len(have) else [_ABSENT] * len(have)
+        made = at.made if isinstance(at.made, list) and len(at.made) == len(have) else [ABSENT] * len(have)
         inside = _WHOLE if at.written is not None else None
-        places = (_At("", inside, None, one) for one in made)
-        return [_completed(*three) for three in zip(want, have, places, strict=True)]
-    found = [match_item(item, have, keys) for item in want]
+        places = (_At("", inside, None, item) for item in made)
+        return [_completed(*args) for args in zip(want, have, places, strict=True)]
+    matches = [match_item(item, have, keys) for item in want]
     completed = [
-        item if there is None else _completed(item, there, at.item(there, keys))
-        for item, there in zip(want, found, strict=True)
+        item if live is None else _completed(item, live, at.item(live, keys))
+        for item, live in zip(want, matches, strict=True)
     ]
-    more = [item for item in have if isinstance(item, MAPPING) and not any(item is there for there in found)]
+    more = [item for item in have if isinstance(item, MAPPING) and not any(item is live for live in matches)]
     # Of an item that somebody wrote, the rest alone is no item.
-    return completed + [item for item in more if _of_server(item, at.item(item, keys)) == item]
-
-
-def _of_server(have: JsonValue, at: _At) -> JsonValue:
-    """What of a value that the manifest has not is the server's: absent where nothing is."""
-    if at.written is None or (at.made is not _ABSENT and at.made == have):
-        return have
-    if not isinstance(have, MAPPING) or (not at.written and at.made is _ABSENT):
-        return _ABSENT
-    parts = {name: _of_server(there, at.part(name)) for name, there in have.items()}
-    kept = {name: part for name, part in parts.items() if part is not _ABSENT}
-    return kept or _ABSENT
+    return completed + [item for item in more if _completed(ABSENT, item, at.item(item, keys)) == item]

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import chain
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from gitfleet.api.fleet import IgnoreDifferences
 from gitfleet.api.inventory import InventoryEntry
-from gitfleet.api.objects import ObjectKey
+from gitfleet.api.objects import Identity, JsonObject, Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
-from gitfleet.apply.applied import AppliedManifests
+from gitfleet.apply.claims import ApplyRequest, unknown
 from gitfleet.apply.comparisons import Comparisons
-from gitfleet.apply.ignored import Ignored
+from gitfleet.apply.ignored import NOTHING_IGNORED, Ignored
 from gitfleet.apply.ledgers import by_identity, record_intended, settle_inventory
+from gitfleet.apply.places import section
 from gitfleet.apply.plan import plan_apply
-from gitfleet.apply.requests import ApplyRequest, unknown
+from gitfleet.apply.shapes import shape_digest
+from gitfleet.formats.managed_fields import FIELD_MANAGER
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.model.held_fields import HeldByCluster
-from gitfleet.model.observations import ClusterObservation
-from gitfleet.model.operations import Create, Delete, Keep, KeepCode, Operation, Outcome, Update
-from gitfleet.model.state import FleetState, Inventory
-from gitfleet.model.successors import Successors
+from gitfleet.model.folder_order import NO_ORDER, FolderOrder
+from gitfleet.model.observations import ClusterObservation, LiveObject
+from gitfleet.model.operations import Create, Delete, Operation, Outcome, Update
+from gitfleet.model.removals import RemovalGate
+from gitfleet.model.rollout_fields import RolloutFieldsByCluster
+from gitfleet.model.state import FleetState, Inventory, PlacementRecord
 from gitfleet.model.works import Work
 
 _COMPARISONS_PER_OBJECT: Final = 4
@@ -34,16 +38,17 @@ Works = Mapping[str, tuple[Work, ...]]
 
 class Wanted(NamedTuple):
     """The works to apply, those of the state before this reconcile, and what of live objects is left alone: by rules
-    of the fleet, and by workload rollouts."""
+    of the fleet, and by workload rollouts; `order` is which folders wait for which."""
 
     works: Works
     before: Works = MappingProxyType({})
     ignored: tuple[IgnoreDifferences, ...] = ()
-    held: HeldByCluster = MappingProxyType({})
+    by_rollouts: RolloutFieldsByCluster = MappingProxyType({})
+    order: FolderOrder = NO_ORDER
 
     def left_alone(self, cluster: str) -> Ignored:
         """What is left alone on a cluster."""
-        return Ignored(self.ignored, self.held.get(cluster, {}))
+        return Ignored(self.ignored, self.by_rollouts.get(cluster, {}))
 
 
 NOTHING_WANTED: Final = Wanted({})
@@ -51,23 +56,29 @@ Removals = Mapping[str, Mapping[PlacementKey, DeletePropagation]]
 """By cluster: which placements give up what they own there, and how."""
 
 
+class Going(NamedTuple):
+    """What placements give up, and the gate of all deletions."""
+
+    removing: Removals
+    gate: RemovalGate
+
+
 def disturbed_by(operations: Iterable[Operation]) -> dict[PlacementKey, frozenset[str]]:
     """The clusters on which something of a placement is to be written: what is available there may soon not be."""
-    found: dict[PlacementKey, set[str]] = {}
+    disturbed: dict[PlacementKey, frozenset[str]] = {}
     for operation in operations:
         if isinstance(operation, Create | Update):
-            found.setdefault(operation.placement, set()).add(operation.cluster)
-    return {placement: frozenset(clusters) for placement, clusters in found.items()}
+            placement = operation.placement
+            disturbed[placement] = disturbed.get(placement, frozenset()) | {operation.cluster}
+    return disturbed
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """The result of one cluster's request, and in the request what was compared for it; whether it is to be planned
-    again in any case, as other clusters say what may go from this one."""
+    """The result of one cluster's request, and in the request what was compared for it."""
 
     request: ApplyRequest
     operations: tuple[Operation, ...]
-    again: bool = False
 
 
 PlansMemo = Mapping[str, Planned]
@@ -76,81 +87,65 @@ PlansMemo = Mapping[str, Planned]
 
 def plan_fleet(
     state: FleetState,
-    wanted: Wanted,
+    to_apply: Wanted,
     observations: Mapping[str, ClusterObservation],
-    removing: Removals,
+    going: Going,
     memo: PlansMemo,
     failures: Failures,
 ) -> tuple[tuple[Operation, ...], PlansMemo]:
-    """The operations of every cluster that answers and has, or is to have, anything of ours; by cluster name.
+    """The operations of every cluster that answers and has, or is to have, anything of ours; by cluster name. Nothing
+    is deleted that the gate does not let go.
 
     Where planning fails nothing is done on the cluster. A result in which an object failed is not kept.
     """
     plans, operations = dict[str, Planned](), list[Operation]()
-    going = frozenset(key for key, record in state.placements.items() if record.placement.deleting is not None)
-    successors = Successors.of(state)
-    given_up = successors.given_up(failures)
     for name, observation in sorted(observations.items()):
-        owned, placed = state.inventory.get(name, {}), wanted.works.get(name, ())
-        if name not in state.clusters or not observation.reachable or not (owned or placed):
+        owned, works = state.inventory.get(name, {}), to_apply.works.get(name, ())
+        if name not in state.clusters or not observation.reachable or not (owned or works):
             continue
-        known, mine = memo.get(name), Failures()
-        request = replace(
-            _observed(name, observation, known, wanted.left_alone(name)),
-            works=placed,
-            removing=removing.get(name, {}),
+        previous, cluster_failures = memo.get(name), Failures()
+        request = ApplyRequest(
+            cluster=name,
+            works=works,
+            removing=going.removing.get(name, {}),
             inventory=owned,
+            live=observation.live,
+            unreadable=observation.unreadable,
+            known_namespaces=observation.namespaces,
             leaving=state.clusters[name].deleting is not None,
-            may_leave=bool(successors.holding(name)),
-            going=going,
-            outdated=successors.outdated(placed, owned),
-            yielding=successors.yielding(placed, owned, given_up),
-            given_up={w.placement: given_up[w.placement] for w in placed if w.placement in given_up},
-            held=successors.held_on(name),
-            keepers={w.placement: why for w in placed if (why := successors.keeper_of(w.placement))},
-            applied=AppliedManifests(wanted.before.get(name, ()), state.placements),
+            wants=state.wanted.on(name),
+            later=state.wanted.later_on(name),
+            gate=going.gate.on(name),
+            order=to_apply.order,
+            compared=_compared_before(previous, observation, to_apply.left_alone(name)),
+            applied=AppliedManifests(to_apply.before.get(name, ()), state.placements),
         )
-        planned = known if known is not None and not known.again and _same(known.request, request) else None
-        planned = planned or mine.contain(Subject("MemberCluster", name), None, _plan, request, mine, successors)
+        planned = previous
+        if previous is None or not _same(previous.request, request):
+            subject = Subject("MemberCluster", name)
+            planned = cluster_failures.contain(subject, None, _plan, request, cluster_failures)
         if planned is not None:
             operations += planned.operations
-            if not mine.found:
+            if not cluster_failures.found:
                 plans[name] = planned
-        failures.note_all(mine)
+        failures.note_all(cluster_failures)
     return tuple(operations), plans
 
 
-def _observed(name: str, observation: ClusterObservation, known: Planned | None, ignored: Ignored) -> ApplyRequest:
-    """What follows from the observation alone, and from what was compared on the cluster before."""
-    return ApplyRequest(
-        cluster=name,
-        live=observation.live,
-        unreadable=observation.unreadable,
-        known_namespaces=observation.namespaces,
-        compared=_compared_before(known, observation, ignored),
-        ignored=ignored,
-    )
-
-
-def _plan(request: ApplyRequest, failures: Failures, successors: Successors) -> Planned:
-    operations = plan_apply(request, failures, successors)
+def _plan(request: ApplyRequest, failures: Failures) -> Planned:
     # What was applied before would keep whole states in memory.
-    return Planned(replace(request, applied=unknown), operations, any(map(_is_pruned, operations)))
+    return Planned(replace(request, applied=unknown), plan_apply(request, failures))
 
 
-def _is_pruned(operation: Operation) -> bool:
-    kept = isinstance(operation, Keep) and operation.code is KeepCode.KEPT_FOR_SUCCESSOR
-    return kept or isinstance(operation, Delete)
-
-
-def _compared_before(known: Planned | None, observation: ClusterObservation, ignored: Ignored) -> Comparisons:
+def _compared_before(previous: Planned | None, observation: ClusterObservation, ignored: Ignored) -> Comparisons:
     """What was compared on this cluster so far; dropped as a whole for other rules, and when it has grown far beyond
     what is there."""
-    compared = known.request.compared if known is not None else None
-    grown = compared is None or len(compared) >= _COMPARISONS_PER_OBJECT * len(observation.live)
-    dry_runs = observation.dry_runs
-    fresh = compared is None or grown or compared.ignored.rules != ignored.rules
-    return Comparisons(ignored, dry_runs) if compared is None or fresh else compared.copy(ignored, dry_runs)
+    if previous is not None:
+        compared = previous.request.compared
+        is_small = len(compared) < _COMPARISONS_PER_OBJECT * len(observation.live)
+        if is_small and compared.ignored.rules == ignored.rules:
+            return compared.copy(ignored, observation.dry_runs)
+    return Comparisons(ignored, observation.dry_runs)
 
 
 def merge_observations(
@@ -159,14 +154,14 @@ def merge_observations(
     """The two observations of one reconcile as one; a cluster that became unreachable in between counts as such."""
     merged = dict(first)
     for name, observation in newly_observed.items():
-        known = first.get(name)
-        if known is None or not observation.reachable:
+        previous = first.get(name)
+        if previous is None or not observation.reachable:
             merged[name] = observation
             continue
         merged[name] = replace(
-            known,
-            live={**known.live, **observation.live},
-            unreadable={**known.unreadable, **observation.unreadable},
+            previous,
+            live={**previous.live, **observation.live},
+            unreadable={**previous.unreadable, **observation.unreadable},
         )
     return merged
 
@@ -178,15 +173,14 @@ def record_all_intended(
     cluster is not done there. The same mapping is given back when nothing changes."""
     changed: dict[str, Inventory] = {}
     unrecorded: set[str] = set()
-    for name, found in _by_cluster(operations).items():
+    for name, planned in _by_cluster(operations).items():
         had = inventory.get(name, {})
-        recorded = failures.contain(Subject("MemberCluster", name), None, record_intended, had, found)
+        recorded = failures.contain(Subject("MemberCluster", name), None, record_intended, had, planned)
         if recorded is None:
             unrecorded.add(name)
         elif recorded is not had:
             changed[name] = recorded
-    kept = tuple(o for o in operations if o.cluster not in unrecorded) if unrecorded else operations
-    return _with(inventory, changed), kept
+    return _with(inventory, changed), tuple(o for o in operations if o.cluster not in unrecorded)
 
 
 def settle_all(
@@ -195,7 +189,7 @@ def settle_all(
     outcomes: Iterable[Outcome],
     failures: Failures,
     plans: PlansMemo,
-    wanted: Wanted = NOTHING_WANTED,
+    to_apply: Wanted = NOTHING_WANTED,
 ) -> Mapping[str, Inventory]:
     """`settle_inventory` for every cluster; a cluster without entries is left out, one that fails is as recorded."""
     came: dict[str, list[Outcome]] = {}
@@ -204,10 +198,10 @@ def settle_all(
     planned = _by_cluster(operations)
     changed: dict[str, Inventory] = {}
     for name in {*came, *planned}:
-        had, done, found = inventory.get(name, {}), came.get(name, ()), planned.get(name, ())
+        had, done, settling = inventory.get(name, {}), came.get(name, ()), planned.get(name, ())
         subject = Subject("MemberCluster", name)
-        compared = plans[name].request.compared if name in plans else Comparisons(wanted.left_alone(name))
-        settled = failures.contain(subject, had, settle_inventory, had, done, found, failures, compared)
+        compared = plans[name].request.compared if name in plans else Comparisons(to_apply.left_alone(name))
+        settled = failures.contain(subject, had, settle_inventory, had, done, settling, failures, compared)
         if settled is not had:
             changed[name] = settled
     return _with(inventory, changed)
@@ -224,17 +218,17 @@ def left_behind(
     On a cluster that was not seen, every object that was once applied counts.
     """
     deleted = {(o.operation.cluster, o.operation.key) for o in outcomes if isinstance(o.operation, Delete) and o.ok}
-    found: dict[str, dict[PlacementKey, list[ObjectKey]]] = {}
+    retained: dict[str, dict[PlacementKey, list[ObjectKey]]] = {}
     for name, had in before.items():
         has = after.get(name, {})
         if has is had:
             continue
-        kept = by_identity(has)
+        owned = by_identity(has)
         for key, entry in had.items():
-            gone = key.identity in kept or (name, key) in deleted
-            if not gone and _is_there(entry, observations.get(name)):
-                found.setdefault(name, {}).setdefault(entry.placement, []).append(key)
-    return {name: {key: tuple(left) for key, left in by.items()} for name, by in found.items()}
+            is_accounted = key.identity in owned or (name, key) in deleted
+            if not is_accounted and _is_there(entry, observations.get(name)):
+                retained.setdefault(name, {}).setdefault(entry.placement, []).append(key)
+    return {name: {key: tuple(keys) for key, keys in by_placement.items()} for name, by_placement in retained.items()}
 
 
 def _is_there(entry: InventoryEntry, observation: ClusterObservation | None) -> bool:
@@ -252,15 +246,85 @@ def _with(inventory: Mapping[str, Inventory], changed: Mapping[str, Inventory]) 
 
 
 def _by_cluster(operations: Iterable[Operation]) -> dict[str, list[Operation]]:
-    found: dict[str, list[Operation]] = {}
+    by_cluster: dict[str, list[Operation]] = {}
     for operation in operations:
-        found.setdefault(operation.cluster, []).append(operation)
-    return found
+        by_cluster.setdefault(operation.cluster, []).append(operation)
+    return by_cluster
 
 
 def _same(a: ApplyRequest, b: ApplyRequest) -> bool:
     """Whether the same plan comes of both. Live objects count by the identity of their mapping: to compare each of them
     would cost what planning costs."""
     names = (f.name for f in fields(ApplyRequest) if f.compare and f.name != "live")
-    same = a.live is b.live and a.compared.dry_runs == b.compared.dry_runs
-    return same and all(getattr(a, name) == getattr(b, name) for name in names)
+    is_same = (a.compared.ignored, a.compared.dry_runs) == (b.compared.ignored, b.compared.dry_runs)
+    return is_same and a.live is b.live and all(getattr(a, name) == getattr(b, name) for name in names)
+
+
+_Index = dict[tuple[Identity, str], Manifest]
+
+
+class AppliedManifests:
+    """Looks them up in one cluster's works before a change, then in the snapshots that are loaded: a cluster that was
+    not reached for a while has an older one."""
+
+    def __init__(self, works: Sequence[Work], records: Mapping[PlacementKey, PlacementRecord]) -> None:
+        self._works = works
+        self._records = records
+        self._rendered: _Index | None = None
+        self._selected: dict[PlacementKey, _Index] = {}
+
+    def __call__(self, entry: InventoryEntry) -> Manifest | None:
+        """The manifest of the digest that an entry has; None when it is not known any more."""
+        if entry.applied_digest is None:
+            return None
+        if self._rendered is None:
+            self._rendered = _index(chain.from_iterable(work.manifests for work in self._works))
+        applied = entry.key.identity, entry.applied_digest
+        return self._rendered.get(applied) or self._selected_by(entry.placement).get(applied)
+
+    def _selected_by(self, placement: PlacementKey) -> _Index:
+        if placement not in self._selected:
+            record = self._records.get(placement)
+            snapshots = record.resource_snapshots if record is not None else ()
+            self._selected[placement] = _index(chain.from_iterable(snapshot.manifests or () for snapshot in snapshots))
+        return self._selected[placement]
+
+
+def _index(manifests: Iterator[Manifest]) -> _Index:
+    return {(manifest.key.identity, manifest.digest): manifest for manifest in manifests}
+
+
+def as_recorded(
+    cluster: str, inventory: Inventory, works: Iterable[Work], ignored: Ignored = NOTHING_IGNORED
+) -> tuple[ClusterObservation, dict[ObjectKey, InventoryEntry]]:
+    """The cluster as if it answered and had what `inventory` says was applied, and the inventory to compare it with.
+
+    An object that was never applied is not there. One that was is as its manifest in `works` says, where that is the
+    manifest that was applied; otherwise nothing but its name is known.
+    """
+    applied: dict[tuple[Identity, str | None], Manifest] = {
+        (manifest.key.identity, manifest.digest): manifest for work in works for manifest in work.manifests
+    }
+    live: dict[ObjectKey, LiveObject | None] = {}
+    entries: dict[ObjectKey, InventoryEntry] = {}
+    for key, entry in inventory.items():
+        if entry.uid is None:
+            live[key], entries[key] = None, entry
+            continue
+        manifest = applied.get((key.identity, entry.applied_digest))
+        observed = LiveObject(key, _with_uid(manifest.body if manifest is not None else {}, key, entry.uid))
+        live[key] = observed
+        if manifest is not None:
+            body, _ = ignored.compared(key, manifest.body, observed.body)
+            entry = replace(entry, shape_digest=shape_digest(body, observed.body))
+        entries[key] = entry
+    return ClusterObservation(cluster=cluster, reachable=True, live=live), entries
+
+
+def _with_uid(body: JsonObject, key: ObjectKey, uid: str) -> JsonObject:
+    applied = {"manager": FIELD_MANAGER, "operation": "Apply"}
+    metadata = {**section(body, "metadata"), "name": key.name, "uid": uid, "managedFields": [applied]}
+    if key.namespace:
+        metadata["namespace"] = key.namespace
+    version = f"{key.group}/{key.version}" if key.group else key.version
+    return {"apiVersion": version, "kind": key.kind, **body, "metadata": metadata}

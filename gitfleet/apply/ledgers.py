@@ -8,18 +8,63 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from gitfleet.api.definitions import CRD
 from gitfleet.api.inventory import InventoryEntry
-from gitfleet.api.objects import Identity, ObjectKey
+from gitfleet.api.objects import GroupKind, Identity, JsonObject, ObjectKey
 from gitfleet.apply.comparisons import Comparisons
-from gitfleet.apply.protection import TAKES_ALONG, is_taken_over, protected_by
+from gitfleet.apply.places import conditions_of, section
+from gitfleet.apply.texts import ApplyText
 from gitfleet.formats.managed_fields import FIELD_MANAGER, is_own_apply, managed_entries
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Keep, KeepCode, Operation, Outcome, Release, Update
 from gitfleet.model.state import Inventory
 
+PRUNE: Final = "gitfleet.dev/prune"
+_PROTECTING: Final[Mapping[str, tuple[str, ...]]] = {
+    PRUNE: ("false",),
+    "helm.sh/resource-policy": ("keep",),
+    "kustomize.toolkit.fluxcd.io/prune": ("disabled",),
+    # What Argo CD deletes only after a confirmation, which is for Argo CD, is not deleted.
+    "argocd.argoproj.io/sync-options": ("Prune=false", "Prune=confirm", "Delete=false", "Delete=confirm"),
+}
+
+TAKES_ALONG: Final = (GroupKind("", "Namespace"), CRD)
+"""Kinds that are deleted with all that is in them."""
+TAKEN_OVER: Final = ApplyText.BEFORE_GITFLEET()
+"""What protects one of these that was taken over: with it everything would go that others have in it."""
+
+
+def is_taken_over(entry: InventoryEntry | None) -> bool:
+    """Whether others made what an entry names. Those of an earlier version say so in `protected_by` alone."""
+    return entry is not None and (entry.taken_over or entry.protected_by == TAKEN_OVER)
+
+
+def protected_by(body: JsonObject, *, taken_over: bool = False) -> str | None:
+    """What of an object's annotations says that it is not to be deleted, as `name: word`, or that it was taken over,
+    where they do not ask for its deletion; None where nothing does.
+
+    A label says it as well (Flux takes both). Of gitfleet's own every value but "true" protects: what may be a typing
+    error deletes nothing. Of a value only the word that is known is said, which is shown and recorded: the rest may be
+    anything, in a Secret too.
+    """
+    for part in ("annotations", "labels"):
+        for name, value in section(body, "metadata", part).items():
+            text = str(value).strip().lower()
+            words = {word.strip() for word in text.split(",")}
+            match = next((word for word in _PROTECTING.get(name, ()) if word.lower() in words), None)
+            if match is not None:
+                return f"{name}: {match}"
+            if name == PRUNE and text != "true":
+                return PRUNE
+    # What was taken over is pruned where its manifest asks for that.
+    prune = str(section(body, "metadata", "annotations").get(PRUNE)).strip().lower()
+    return TAKEN_OVER if taken_over and prune != "true" else None
+
+
 BEFORE_FIRST_APPLY: Final = "before-first-apply"
 """Who owns, by kube-apiserver, what stood in an object without managedFields when it was applied."""
+_JOB: Final = GroupKind("batch", "Job")
 _LONGEST_OWNER: Final = 200
 """What a cluster says of its objects goes into sentences and commits."""
 
@@ -38,15 +83,18 @@ def has_managers(live: LiveObject) -> bool:
     """Whether managedFields name anybody who made the object. Every create, update and apply leaves an entry, but an
     apply of an object without any field of its own (seen with kube-apiserver 1.36); a second one of those leaves the
     server's own BEFORE_FIRST_APPLY, and controllers write statuses."""
-    entries = managed_entries(live.body)
-    return any(e.get("manager") != BEFORE_FIRST_APPLY and not e.get("subresource") for e in entries)
+    return bool(_managers(live) - {BEFORE_FIRST_APPLY})
+
+
+def _managers(live: LiveObject) -> set[str]:
+    return {str(e.get("manager")) for e in managed_entries(live.body) if not e.get("subresource")}
 
 
 def other_owner(live: LiveObject) -> str | None:
     """The first object that owns this one, as kind and name: who made it, or means to delete it with itself."""
-    owners = (live.body.get("metadata") or {}).get("ownerReferences") or ()
-    named = (f"{o.get('kind')} {o.get('name')}" for o in owners if isinstance(o, Mapping))
-    return next((owner if len(owner) <= _LONGEST_OWNER else f"{owner[:_LONGEST_OWNER]}…" for owner in named), None)
+    owners = section(live.body, "metadata").get("ownerReferences") or ()
+    owner = next((f"{o.get('kind')} {o.get('name')}" for o in owners if isinstance(o, Mapping)), None)
+    return owner if owner is None or len(owner) <= _LONGEST_OWNER else f"{owner[:_LONGEST_OWNER]}…"
 
 
 def is_unreported(entry: InventoryEntry, live: LiveObject) -> bool:
@@ -55,15 +103,18 @@ def is_unreported(entry: InventoryEntry, live: LiveObject) -> bool:
     return is_applied_by_gitfleet(live) or (entry.to_be_made and not has_managers(live))
 
 
+def is_named(entry: InventoryEntry, live: LiveObject) -> bool:
+    """Whether a live object is the one that an entry names."""
+    return is_unreported(entry, live) if entry.uid is None else entry.uid == live.uid
+
+
 def may_be_made_by_others(entry: InventoryEntry, live: LiveObject) -> bool:
     """Whether others may have made what takes everything along that they have in it. Where the inventory does not say
     that gitfleet was to make it (it was released, or the record is lost), gitfleet's own apply proves nothing: it may
     have taken the last field of those who made it. Where it does, whoever else wrote into it may have been first."""
     if live.key.group_kind not in TAKES_ALONG:
         return False
-    ours = {FIELD_MANAGER, BEFORE_FIRST_APPLY}
-    others = (e for e in managed_entries(live.body) if e.get("manager") not in ours and not e.get("subresource"))
-    return not entry.to_be_made or any(others)
+    return not entry.to_be_made or bool(_managers(live) - {FIELD_MANAGER, BEFORE_FIRST_APPLY})
 
 
 def record_intended(inventory: Inventory, operations: Iterable[Operation]) -> Inventory:
@@ -75,16 +126,11 @@ def record_intended(inventory: Inventory, operations: Iterable[Operation]) -> In
     when nothing changes.
     """
     entries = by_identity(inventory)
-    changed = False
     for operation in operations:
-        if not isinstance(operation, Create | Update):
-            continue
-        before = entries.get(operation.key.identity)
-        entry = _intended(before, operation)
-        if entry != before:
-            entries[operation.key.identity] = entry
-            changed = True
-    return _ordered(entries) if changed else inventory
+        if isinstance(operation, Create | Update):
+            identity = operation.key.identity
+            entries[identity] = _intended(entries.get(identity), operation)
+    return _changed(inventory, entries)
 
 
 def _intended(before: InventoryEntry | None, operation: Create | Update) -> InventoryEntry:
@@ -119,12 +165,11 @@ def settle_inventory(
     contained = failures or Failures()
     shapes = Comparisons() if compared is None else compared
     entries = by_identity(inventory)
-    before = dict(entries)
     for operation in operations:
         if isinstance(operation, Release):
             _drop(entries, operation)
             _note_kept(entries, operation.keeping, operation.key, is_kept=True)
-        elif isinstance(operation, Keep) and operation.key.kind == "Job" and _may_vanish_finished(operation):
+        elif isinstance(operation, Keep) and _may_vanish_finished(operation):
             entry = entries.get(operation.key.identity)
             if entry is not None and entry.placement == operation.placement:
                 entries[operation.key.identity] = replace(entry, finished=True)
@@ -132,7 +177,7 @@ def settle_inventory(
         if outcome.ok:
             about = partial(Subject.of_object, outcome.operation.key, outcome.operation.cluster)
             contained.contain(about, None, _settle_one, outcome, entries, shapes)
-    return inventory if entries == before else _ordered(entries)
+    return _changed(inventory, entries)
 
 
 def _settle_one(outcome: Outcome, entries: dict[Identity, InventoryEntry], compared: Comparisons) -> None:
@@ -155,14 +200,14 @@ def _settle_one(outcome: Outcome, entries: dict[Identity, InventoryEntry], compa
         _drop(entries, operation)
 
 
-def _may_vanish_finished(kept: Keep) -> bool:
+def _may_vanish_finished(operation: Keep) -> bool:
     """Whether a Job as applied is complete, so that the TTL of its manifest removes it (D43). Not one that failed."""
-    if kept.code is not KeepCode.IN_PLACE or kept.live is None or kept.manifest is None or kept.key.group != "batch":
+    if operation.code is not KeepCode.IN_PLACE or operation.key.group_kind != _JOB:
         return False
-    spec, status = kept.manifest.body.get("spec") or {}, kept.live.body.get("status") or {}
-    complete = {"type": "Complete", "status": "True"}.items()
-    conditions = (c for c in status.get("conditions") or () if isinstance(c, Mapping))
-    return spec.get("ttlSecondsAfterFinished") is not None and any(complete <= c.items() for c in conditions)
+    live, manifest = operation.live, operation.manifest
+    if live is None or manifest is None or section(manifest.body, "spec").get("ttlSecondsAfterFinished") is None:
+        return False
+    return any((c.get("type"), c.get("status")) == ("Complete", "True") for c in conditions_of(live.body))
 
 
 def _drop(entries: dict[Identity, InventoryEntry], operation: Release | Delete) -> None:
@@ -183,9 +228,12 @@ def _note_kept(
     for identity in outer:
         entry = entries.get(identity)
         if entry is not None and (is_kept or name in entry.keeps):
-            kept = {*entry.keeps, name} if is_kept else {*entry.keeps} - {name}
-            entries[identity] = replace(entry, keeps=tuple(sorted(kept)))
+            names = {*entry.keeps, name} if is_kept else {*entry.keeps} - {name}
+            entries[identity] = replace(entry, keeps=tuple(sorted(names)))
 
 
-def _ordered(entries: dict[Identity, InventoryEntry]) -> Inventory:
+def _changed(inventory: Inventory, entries: dict[Identity, InventoryEntry]) -> Inventory:
+    """The entries in order; the same inventory where it has them."""
+    if entries == by_identity(inventory):
+        return inventory
     return {entry.key: entry for entry in sorted(entries.values(), key=lambda e: e.key.order)}

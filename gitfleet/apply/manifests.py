@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import assert_never
+from typing import Final
 
+from gitfleet.api.folders import is_made
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Manifest
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import WhenToTakeOver
-from gitfleet.apply.claims import Claims, is_terminating, needs_of, stuck_namespace
-from gitfleet.apply.held import of_others, taken_back
-from gitfleet.apply.ledgers import is_unreported, other_owner
+from gitfleet.apply.claims import Claims, is_terminating, needs_of, stuck_namespace, titled
+from gitfleet.apply.differences import names_of, writers_of
+from gitfleet.apply.ledgers import BEFORE_FIRST_APPLY, is_named, other_owner
 from gitfleet.apply.removed_fields import edited_ports, removed_fields
+from gitfleet.apply.rollout_fields import reclaimed_fields, without_rollouts
 from gitfleet.apply.texts import ApplyText
-from gitfleet.apply.writers import names_of, writers_of
 from gitfleet.formats.field_trees import FieldTree, union
 from gitfleet.formats.kinds import wave_of
 from gitfleet.formats.managed_fields import FIELD_MANAGER, ROLLOUT_MANAGER, managed_entries
@@ -24,22 +25,15 @@ from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, DifferenceDetails, Keep, KeepCode, Operation, Refuse, RefuseCode, Update
 from gitfleet.model.works import Work
 
-_BEFORE_FIRST_APPLY = "before-first-apply"
-"""The manager that Kubernetes makes up for fields that were there before the first server-side apply."""
-_OURS = frozenset({FIELD_MANAGER, ROLLOUT_MANAGER, _BEFORE_FIRST_APPLY})
+_OURS: Final = frozenset({FIELD_MANAGER, ROLLOUT_MANAGER, BEFORE_FIRST_APPLY})
 
 
 def operation_for(manifest: Manifest, work: Work, claims: Claims) -> Operation:
     """One operation for one manifest. A refusal says in `code` and `reason` who refused and why."""
     key = manifest.key
     identity, request = key.identity, claims.request
-    unreadable = request.unreadable.get(key) if request.unreadable else None
-    if unreadable is not None:
-        return left_alone(
-            manifest, work, None, KeepCode.UNREADABLE, ApplyText.COULD_NOT_READ(key=key, unreadable=unreadable)
-        )
-    if identity not in claims.live_by_identity:
-        return left_alone(manifest, work, None, KeepCode.NOT_OBSERVED, ApplyText.NOT_OBSERVED(key=key))
+    if (unknown := claims.unknown(key)) is not None:
+        return left_alone(manifest, work, None, *unknown)
     live = claims.live(key)
     if work.apply_strategy.type.only_reports:
         return _report(manifest, work, live, claims)
@@ -48,7 +42,9 @@ def operation_for(manifest: Manifest, work: Work, claims: Claims) -> Operation:
         code, why = (KeepCode.IN_PLACE, "as applied") if is_applied else (KeepCode.ROLLOUT, waits)
         return left_alone(manifest, work, live, code, why)
     holder = claims.holders[identity]
-    if holder is not work.placement and holder != work.placement:
+    if holder != work.placement and is_made(manifest) and live is not None:
+        return left_alone(manifest, work, live, KeepCode.IN_PLACE, ApplyText.MADE_FOR_SEVERAL(holder=titled(holder)))
+    if holder != work.placement:
         return _of_another(holder, manifest, work, live, claims)
     entry = claims.entries.get(identity)
     if live is None:
@@ -56,7 +52,7 @@ def operation_for(manifest: Manifest, work: Work, claims: Claims) -> Operation:
     if is_terminating(live):
         why = "; ".join(filter(None, (ApplyText.BEING_DELETED_MADE_AGAIN_ONCE(key=key), stuck_namespace(live))))
         return left_alone(manifest, work, live, KeepCode.TERMINATING, why)
-    if entry is None or (entry.uid is None and not is_unreported(entry, live)) or entry.uid not in (None, live.uid):
+    if entry is None or not is_named(entry, live):
         return _take_over(manifest, work, live, entry, claims)
     return _reapply(manifest, work, live, entry, claims)
 
@@ -66,14 +62,14 @@ def _make(manifest: Manifest, work: Work, entry: InventoryEntry | None, claims: 
     key = manifest.key
     if entry is not None and entry.finished and entry.applied_digest == manifest.digest:
         return left_alone(manifest, work, None, KeepCode.FINISHED, ApplyText.FINISHED_REMOVED_TTL(key=key))
-    known = entry is not None and entry.uid is not None
+    was_applied = entry is not None and entry.uid is not None
     made = claims.request.compared.ignored.made(manifest)
     return Create(
         cluster=work.cluster,
         placement=work.placement,
         manifest=made,
         rendered=None if made is manifest else manifest,
-        reason=ApplyText.REMOVED_FROM_CLUSTER(key=key) if known else ApplyText.NOT_CLUSTER_YET(key=key),
+        reason=ApplyText.REMOVED_FROM_CLUSTER(key=key) if was_applied else ApplyText.NOT_CLUSTER_YET(key=key),
         wave=wave_of(key.group, key.kind),
         needs=needs_of(manifest, claims),
         force=_forces(work, None),
@@ -95,15 +91,10 @@ def _of_another(
 ) -> Operation:
     """Another placement has the object here."""
     key = manifest.key
-    if claims.gives_up(work.placement, key.identity):
-        why = ApplyText.HANDED_OVER(key=key, holder=holder.kind, holder_2=holder)
+    if not claims.wants(work.placement, key.identity):
+        why = ApplyText.HANDED_OVER(key=key, holder=titled(holder))
         return left_alone(manifest, work, live, KeepCode.HANDED_OVER, why)
-    why = ApplyText.BELONGS_CLUSTER(key=key, holder=holder.kind, holder_2=holder)
-    if holder in claims.request.going:
-        why += ApplyText.BEING_REMOVED_HANDED_OVER_LEAVES()
-        return left_alone(manifest, work, live, KeepCode.HANDED_OVER_LATER, why)
-    keeps = claims.request.keepers.get(holder)
-    why += f", {keeps.format(taker=work.placement)}" if keeps else ApplyText.SELECT_ONE_TWO_ALONE()
+    why = ApplyText.BELONGS_CLUSTER(key=key, holder=titled(holder)) + ApplyText.SELECT_ONE_TWO_ALONE()
     return left_alone(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why)
 
 
@@ -111,28 +102,21 @@ def _reapply(manifest: Manifest, work: Work, live: LiveObject, entry: InventoryE
     """The object is ours: apply what changed here, or what somebody changed there."""
     key, strategy = manifest.key, work.apply_strategy
     if entry.placement != work.placement:
-        if claims.would_change_back(work.placement, entry):
-            why = ApplyText.STAYS_LEFT_UNTIL_NEWEST_SNAPSHOT(
-                key=key, placement=entry.placement.kind, placement_2=entry.placement
-            )
-            return left_alone(manifest, work, live, KeepCode.HANDED_OVER, why)
-        why = ApplyText.HANDED_OVER_2(key=key, placement=entry.placement.kind, placement_2=entry.placement)
+        why = ApplyText.HANDED_OVER_2(key=key, placement=titled(entry.placement))
         return _update(manifest, work, live, claims, why, entry)
-    if entry.uid is None or entry.applied_digest is None or entry.shape_digest is None:
+    if None in (entry.uid, entry.applied_digest, entry.shape_digest):
         return _update(manifest, work, live, claims, ApplyText.LAST_APPLY_NOT_CONFIRMED(key=key))
     if entry.applied_digest != manifest.digest:
         return _update(manifest, work, live, claims, ApplyText.MANIFEST_CHANGED(key=key), entry)
-    same = entry.shape_digest == claims.request.compared.shape(manifest, live)
-    full = strategy.comparison_option.counts_every_field
-    if same and not full:
+    is_unchanged = entry.shape_digest == claims.request.compared.shape(manifest, live)
+    if is_unchanged and not strategy.comparison_option.counts_every_field:
         return left_alone(manifest, work, live, KeepCode.IN_PLACE, "as applied")
-    details = claims.request.compared.differences(manifest, live, full=full, applied=True)
-    drift = of_others(details, manifest.body, live.body) if details else details
+    details, doubt = _differences(manifest, work, live, claims, applied=True)
+    drift = without_rollouts(details, manifest.body, live.body)
     if strategy.when_to_apply.stops_at_drift and drift:
-        doubt = claims.request.compared.doubt(manifest, live) if full else ""
         why = f"{key} drifted: {_first(drift, manifest, live)}{doubt}"
         return left_alone(manifest, work, live, RefuseCode.FOUND_DRIFTS, why, drift)
-    if same:
+    if is_unchanged:
         return left_alone(manifest, work, live, KeepCode.IN_PLACE, "as applied", details)
     if details and not drift:
         why = ApplyText.ROLLOUT_LEFT(key=key, first=_first(details, manifest, live))
@@ -146,50 +130,44 @@ def _take_over(
 ) -> Operation:
     """The object was there before us, or somebody created it again: whenToTakeOver decides."""
     key, strategy = manifest.key, work.apply_strategy
-    found = (
-        ApplyText.REPLACED_SOMEBODY_ELSE()
-        if entry is not None and entry.uid is not None
-        else ApplyText.WAS_THERE_BEFORE()
-    )
+    was_applied = entry is not None and entry.uid is not None
+    origin = ApplyText.REPLACED_SOMEBODY_ELSE() if was_applied else ApplyText.WAS_THERE_BEFORE()
     if strategy.when_to_take_over is WhenToTakeOver.NEVER:
-        return left_alone(
-            manifest, work, live, RefuseCode.NOT_TAKEN_OVER, ApplyText.WHENTOTAKEOVER_NEVER(key=key, found=found)
-        )
+        why = ApplyText.WHENTOTAKEOVER_NEVER(key=key, found=origin)
+        return left_alone(manifest, work, live, RefuseCode.NOT_TAKEN_OVER, why)
     owner = other_owner(live)
     if owner is not None and not strategy.allow_co_ownership:
-        why = ApplyText.OWNED_ALLOWCOOWNERSHIP_NOT_SET(key=key, found=found, owner=owner)
+        why = ApplyText.OWNED_ALLOWCOOWNERSHIP_NOT_SET(key=key, found=origin, owner=owner)
         return left_alone(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why)
-    match strategy.when_to_take_over:
-        case WhenToTakeOver.ALWAYS:
-            pass
-        case WhenToTakeOver.IF_NO_DIFF:
-            full = strategy.comparison_option.counts_every_field
-            details = claims.request.compared.differences(manifest, live, full=full)
-            if details:
-                doubt = claims.request.compared.doubt(manifest, live) if full else ""
-                why = ApplyText.DIFFERS_FROM_MANIFEST(
-                    key=key, found=found, first=_first(details, manifest, live), doubt=doubt
-                )
-                return left_alone(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why, details)
-        case _:
-            assert_never(strategy.when_to_take_over)
-    return _update(manifest, work, live, claims, ApplyText.TAKEN_OVER(key=key, found=found))
+    if strategy.when_to_take_over is WhenToTakeOver.IF_NO_DIFF:
+        details, doubt = _differences(manifest, work, live, claims)
+        if details:
+            first = _first(details, manifest, live)
+            why = ApplyText.DIFFERS_FROM_MANIFEST(key=key, found=origin, first=first, doubt=doubt)
+            return left_alone(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why, details)
+    return _update(manifest, work, live, claims, ApplyText.TAKEN_OVER(key=key, found=origin))
 
 
 def _report(manifest: Manifest, work: Work, live: LiveObject | None, claims: Claims) -> Operation:
     """ReportDiff: compare and never write."""
     if live is None:
-        details: DifferenceDetails = (("/", None, ApplyText.WHOLE_OBJECT()),)
-        return left_alone(
-            manifest, work, None, KeepCode.FOUND_DIFF, ApplyText.NOT_CLUSTER(manifest=manifest.key), details
-        )
-    full = work.apply_strategy.comparison_option.counts_every_field
-    details = claims.request.compared.differences(manifest, live, full=full)
+        why = ApplyText.NOT_CLUSTER(manifest=manifest.key)
+        return left_alone(manifest, work, None, KeepCode.FOUND_DIFF, why, (("/", None, ApplyText.WHOLE_OBJECT()),))
+    details, doubt = _differences(manifest, work, live, claims)
     if not details:
         return left_alone(manifest, work, live, KeepCode.NO_DIFF_FOUND, ApplyText.NO_DIFFERENCE_FOUND())
-    doubt = claims.request.compared.doubt(manifest, live) if full else ""
     why = f"{manifest.key} differs: {_first(details, manifest, live)}{doubt}"
     return left_alone(manifest, work, live, KeepCode.FOUND_DIFF, why, details)
+
+
+def _differences(
+    manifest: Manifest, work: Work, live: LiveObject, claims: Claims, *, applied: bool = False
+) -> tuple[DifferenceDetails, str]:
+    """How the object differs from its manifest, and the end of a sentence about it."""
+    full, compared = work.apply_strategy.comparison_option.counts_every_field, claims.request.compared
+    details = compared.differences(manifest, live, full=full, applied=applied)
+    doubt = compared.doubt(manifest, live) if full else ""
+    return details, f"; {doubt}" if doubt else ""
 
 
 def _forces(work: Work, live: LiveObject | None) -> bool:
@@ -208,16 +186,15 @@ def _first(details: DifferenceDetails, manifest: Manifest, live: LiveObject) -> 
     with the object alone."""
     if not details:
         return ApplyText.LABELS_ANNOTATIONS_CHANGED()
-    path, there, wanted = details[0]
-    if there is None:
+    path, actual, expected = details[0]
+    if actual is None:
         return ApplyText.IS_MISSING(path=path)
     names = names_of(writers_of(manifest.body, live.body, details[:1]))
-    by = f", written by {names}" if names else ""
-    if wanted is None:
-        return ApplyText.SHOULD_NOT(path=path, by=by)
-    return ApplyText.IS_AND_SHOULD_BE(
-        path=path, there=there, wanted=wanted, by=by, more_than_first=more_than_first(details)
-    )
+    writers = f", written by {names}" if names else ""
+    if expected is None:
+        return ApplyText.SHOULD_NOT(path=path, by=writers)
+    more = more_than_first(details)
+    return ApplyText.IS_AND_SHOULD_BE(path=path, there=actual, wanted=expected, by=writers, more_than_first=more)
 
 
 def _update(
@@ -225,32 +202,31 @@ def _update(
 ) -> Update:
     """`entry` is what the inventory says of an object that is gitfleet's, None of one that is taken over."""
     strategy = work.apply_strategy
-    locked = strategy.when_to_apply.stops_at_drift
+    key, ignored, forces = manifest.key, claims.request.compared.ignored, _forces(work, live)
     before = claims.request.applied(entry) if entry is not None else None
+    body, observed = ignored.compared(key, manifest.body, live.body)
     removes: FieldTree = {}
-    ignored, body = claims.request.compared.ignored, before.body if before is not None else None
     if not strategy.type.minds_conflicts:
-        there = ignored.compared(manifest.key, manifest.body, live.body)[1]
         # What is taken over by IfNoDiff is as it should be: nothing of it goes.
         is_taken_over = entry is None and strategy.when_to_take_over is WhenToTakeOver.ALWAYS
-        removes = removed_fields(manifest.body, there, body, is_taken_over=is_taken_over)
-    if entry is not None and _forces(work, live):
-        removes = union(removes, edited_ports(*ignored.compared(manifest.key, manifest.body, live.body)))
-    written = ignored.written(manifest, live.body)
+        applied = before.body if before is not None else None
+        removes = removed_fields(manifest.body, observed, applied, is_taken_over=is_taken_over)
+    if entry is not None and forces:
+        removes = union(removes, edited_ports(body, observed))
     # Of a field that the apply does not write, nobody would be left who says what it is.
-    given = (ignored.compared(manifest.key, one, live.body)[0] for one in (manifest.body, body) if one is not None)
-    removes = union(removes, taken_back(live.body, *given))
+    bodies = [body] if before is None else [body, ignored.compared(key, before.body, live.body)[0]]
+    removes = union(removes, reclaimed_fields(live.body, *bodies))
     return Update(
         cluster=work.cluster,
         placement=work.placement,
-        manifest=written,
-        rendered=manifest if ignored.held_of(manifest.key) else None,
+        manifest=ignored.written(manifest, live.body),
+        rendered=manifest if ignored.rollout_values(key) else None,
         reason=reason,
-        wave=wave_of(manifest.key.group, manifest.key.kind),
+        wave=wave_of(key.group, key.kind),
         needs=needs_of(manifest, claims),
-        force=_forces(work, live),
+        force=forces,
         live=live,
-        resource_version=live.resource_version or None if locked else None,
+        resource_version=live.resource_version or None if strategy.when_to_apply.stops_at_drift else None,
         removes=removes,
     )
 
@@ -264,7 +240,7 @@ def left_alone(
     details: DifferenceDetails = (),
 ) -> Keep | Refuse:
     """Nothing is written to the object: kept or refused, as the code says."""
-    writers = writers_of(manifest.body, live.body, details) if details and live is not None else ()
+    writers = writers_of(manifest.body, live.body, details) if live is not None else ()
     made: Callable[..., Keep | Refuse] = Refuse if isinstance(code, RefuseCode) else Keep
     return made(
         cluster=work.cluster, placement=work.placement, key=manifest.key, reason=reason,

@@ -2,41 +2,67 @@
 
 from __future__ import annotations
 
-from typing import Final
+from gitfleet.api.objects import JsonObject, JsonValue
+from gitfleet.formats.managed_fields import MAPPING, OwnedFields
+from gitfleet.model.rollout_fields import ABSENT
 
-from gitfleet.api.objects import JsonValue
-from gitfleet.formats.managed_fields import MAPPING
-
-NOTHING: Final = object()
 Parts = tuple[str | int, ...]
 """A way into an object: names of fields, and positions in lists."""
 
 
+def all_are(kind: type | tuple[type, ...], *values: JsonValue) -> bool:
+    """Whether all values are of a kind."""
+    return all(isinstance(value, kind) for value in values)
+
+
+def is_set(owned: OwnedFields) -> bool:
+    """Whether the server merges a list as a set, by the node of whoever owns it."""
+    return any(name.startswith("v:") for name in owned or ())
+
+
+def section(value: JsonValue, *names: str) -> JsonObject:
+    """The map below these fields, empty where it is missing or no map."""
+    for name in names:
+        value = value.get(name) if isinstance(value, MAPPING) else None
+    return value if isinstance(value, MAPPING) else {}
+
+
+def conditions_of(body: JsonObject) -> list[JsonObject]:
+    """The conditions in an object's status; none where that has no list of them."""
+    conditions = section(body, "status").get("conditions")
+    return [c for c in conditions if isinstance(c, MAPPING)] if isinstance(conditions, list) else []
+
+
 def value_at(value: JsonValue, parts: Parts) -> JsonValue:
-    """What is at a place; NOTHING where it is not there."""
+    """What is at a place; ABSENT where it is not there."""
     for part in parts:
-        if not isinstance(part, int) and not (isinstance(value, MAPPING) and part in value):
-            return NOTHING
+        if not isinstance(part, int) and part not in section(value):
+            return ABSENT
         value = value[part]
     return value
 
 
 def without(value: JsonValue, parts: Parts) -> JsonValue:
     """The value without what is at a place; the very same where nothing is."""
-    if value_at(value, parts) is NOTHING:
+    if value_at(value, parts) is ABSENT:
         return value
-    first, rest = parts[0], parts[1:]
-    if isinstance(first, int):
-        return [*value[:first], *([without(value[first], rest)] if rest else []), *value[first + 1 :]]
-    return {name: without(v, rest) if name == first else v for name, v in value.items() if rest or name != first}
+    first, deeper = parts[0], parts[1:]
+    copy: JsonValue = list(value) if isinstance(first, int) else dict(value)
+    if deeper:
+        copy[first] = without(value[first], deeper)
+    else:
+        del copy[first]
+    return copy
 
 
 def put(value: JsonValue, parts: Parts, new: JsonValue) -> JsonValue:
-    """The value with another one at a place."""
+    """The value with another one at a place, or without any where that is ABSENT."""
+    if new is ABSENT:
+        return without(value, parts)
     if not parts:
         return new
-    first, rest = parts[0], parts[1:]
+    first, deeper = parts[0], parts[1:]
     if isinstance(first, int):
-        return [*value[:first], put(value[first], rest, new), *value[first + 1 :]]
-    there = value if isinstance(value, MAPPING) else {}
-    return {**there, first: put(there.get(first), rest, new)}
+        return [*value[:first], put(value[first], deeper, new), *value[first + 1 :]]
+    parent = section(value)
+    return {**parent, first: put(parent.get(first), deeper, new)}

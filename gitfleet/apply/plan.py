@@ -4,37 +4,33 @@ from __future__ import annotations
 
 from gitfleet.api.objects import Identity, Manifest
 from gitfleet.api.placements import PlacementKey
-from gitfleet.apply.claims import Claims, index_claims
+from gitfleet.apply.claims import ApplyRequest, Claims, index_claims, titled
 from gitfleet.apply.comparisons import WorkInPlace
-from gitfleet.apply.contents import Contents
 from gitfleet.apply.manifests import left_alone, operation_for
-from gitfleet.apply.pruning import keep_entry, prune
-from gitfleet.apply.requests import ApplyRequest
+from gitfleet.apply.ordering import in_order, missing_of
+from gitfleet.apply.pruning import Contents, keep_entry, prune
 from gitfleet.apply.texts import ApplyText
 from gitfleet.formats.kinds import wave_of
 from gitfleet.model.failures import Failure, Failures, Subject, attempt
-from gitfleet.model.held_fields import HeldFields
 from gitfleet.model.operations import Delete, Keep, KeepCode, Operation, RefuseCode, Release
-from gitfleet.model.successors import Successors
+from gitfleet.model.rollout_fields import RolloutFields
 from gitfleet.model.works import Work
 
 
-def plan_apply(
-    request: ApplyRequest, failures: Failures | None = None, successors: Successors | None = None
-) -> tuple[Operation, ...]:
+def plan_apply(request: ApplyRequest, failures: Failures | None = None) -> tuple[Operation, ...]:
     """One operation for every manifest and for every inventory entry that is in no work.
 
     First what is to be there, by ascending wave; then deletions by descending wave; then releases. Nothing is deleted
-    that the inventory does not name, none without the uid it was seen with, and nothing of a placement whose work has
-    an error, or for which it waits by `successors`. Performing the plan and planning again gives only Keep and Refuse.
+    that the inventory does not name, none without the uid it was seen with and a permit of the removal gate, and
+    nothing of a placement whose work has an error. Performing the plan and planning again gives only Keep and Refuse.
     An object that cannot be judged is refused (InternalError) or kept, and noted in `failures`; the others are planned.
     """
     contained = failures or Failures()
-    claims = index_claims(request, contained, successors or Successors({}))
+    claims = index_claims(request, contained)
     operations: list[Operation] = []
-    known, in_place = request.compared.in_place, dict[PlacementKey, WorkInPlace]()
+    previous, in_place = request.compared.in_place, dict[PlacementKey, WorkInPlace]()
     for placement, work in claims.works.items():
-        before = known.get(placement)
+        before = previous.get(placement)
         if before is None or not _unchanged(before, work, claims):
             planned = _planned(work, claims, contained)
             operations += planned
@@ -43,16 +39,15 @@ def plan_apply(
             operations += before.operations
         if before is not None:
             in_place[placement] = before
-    known.clear()
-    known.update(in_place)
+    previous.clear()
+    previous.update(in_place)
     # Of the others the work has an operation for the object itself.
-    left = [e for e in request.inventory.values() if e.key.identity not in claims.wanted.get(e.placement, ())]
-    contents = Contents.of(claims) if left else Contents()
-    for entry in left:
-        kept = keep_entry(entry, claims, KeepCode.INTERNAL_ERROR, ApplyText.STAYS_CANNOT_JUDGED(entry=entry.key))
-        operation = contained.contain(
-            Subject.of_object(entry.key, request.cluster), kept, prune, entry, claims, contents
-        )
+    unmatched = [e for e in request.inventory.values() if e.key.identity not in claims.rendered.get(e.placement, ())]
+    contents = Contents.of(claims) if unmatched else Contents()
+    for entry in unmatched:
+        fallback = keep_entry(entry, claims, KeepCode.INTERNAL_ERROR, ApplyText.STAYS_CANNOT_JUDGED(entry=entry.key))
+        subject = Subject.of_object(entry.key, request.cluster)
+        operation = contained.contain(subject, fallback, prune, entry, claims, contents)
         if operation is not None:
             operations.append(operation)
     return tuple(sorted(operations, key=_order))
@@ -64,49 +59,48 @@ def _unchanged(before: WorkInPlace, work: Work, claims: Claims) -> bool:
     live, entries, holders = claims.request.live, claims.entries, claims.holders
     return (
         before.work is work
-        and before.held == _held_of(work, claims)
+        and before.by_rollouts == _by_rollouts(work, claims)
         and not claims.request.unreadable
         and all(
-            live.get(kept.key) is kept.live
-            and entries.get(kept.key.identity) is entry
-            and holders[kept.key.identity] == work.placement
-            for kept, entry in zip(before.operations, before.entries, strict=True)
+            live.get(operation.key) is operation.live
+            and entries.get(operation.key.identity) is entry
+            and holders[operation.key.identity] == work.placement
+            for operation, entry in zip(before.operations, before.entries, strict=True)
         )
     )
 
 
 def _in_place(work: Work, planned: list[Operation], claims: Claims) -> WorkInPlace | None:
     """What to remember of a work; None when not every object of it is in place, as far as the server was asked."""
-    kept = tuple(o for o in planned if isinstance(o, Keep) and o.code is KeepCode.IN_PLACE)
+    in_place = tuple(o for o in planned if isinstance(o, Keep) and o.code is KeepCode.IN_PLACE)
     questions = claims.request.compared.questions
-    told = not any(o.live and o.manifest and (o.live.uid, o.manifest.digest) in questions for o in kept)
-    if len(kept) < len(planned) or not kept or not told:
+    is_asked = any(o.live and o.manifest and (o.live.uid, o.manifest.digest) in questions for o in in_place)
+    if len(in_place) < len(planned) or is_asked:
         return None
-    entries = tuple(claims.entry(operation.key) for operation in kept)
-    return WorkInPlace(work, kept, entries, _held_of(work, claims))
+    entries = tuple(claims.entries.get(operation.key.identity) for operation in in_place)
+    return WorkInPlace(work, in_place, entries, _by_rollouts(work, claims))
 
 
-def _held_of(work: Work, claims: Claims) -> dict[Identity, HeldFields]:
-    """What rollouts hold of the objects of a work."""
-    held = claims.request.compared.ignored.held
-    named = (manifest.key.identity for manifest in work.manifests) if held else ()
-    return {identity: held[identity] for identity in named if identity in held}
+def _by_rollouts(work: Work, claims: Claims) -> dict[Identity, RolloutFields]:
+    """What rollouts set in the objects of a work."""
+    identities, by_rollouts = claims.rendered[work.placement], claims.request.compared.ignored.by_rollouts
+    return {identity: fields for identity, fields in by_rollouts.items() if identity in identities}
 
 
 def _planned(work: Work, claims: Claims, failures: Failures) -> list[Operation]:
     """One operation for each manifest of a work that could be rendered."""
     operations: list[Operation] = []
     seen: set[Identity] = set()
+    missing = missing_of(work, claims)
     for manifest in work.manifests if work.error is None else ():
         identity = manifest.key.identity
         if identity in seen:
-            why = ApplyText.STANDS_MORE_ONCE(
-                manifest=manifest.key, placement=work.placement.kind, placement_2=work.placement
-            )
+            why = ApplyText.STANDS_MORE_ONCE(manifest=manifest.key, placement=titled(work.placement))
             operations.append(left_alone(manifest, work, None, RefuseCode.DUPLICATED, why))
             continue
         seen.add(identity)
-        operations.append(_contained(manifest, work, claims, failures))
+        operation = _contained(manifest, work, claims, failures)
+        operations.append(in_order(operation, manifest, work, claims, missing))
     return operations
 
 

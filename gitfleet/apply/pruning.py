@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Final
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Final, TypeAlias
 
+from gitfleet.api.definitions import definition_of
 from gitfleet.api.inventory import InventoryEntry
-from gitfleet.api.objects import GroupKind
-from gitfleet.apply.claims import Claims, is_terminating, stuck_namespace
-from gitfleet.apply.contents import Contents
-from gitfleet.apply.ledgers import has_managers, is_unreported, may_be_made_by_others, other_owner
-from gitfleet.apply.protection import PRUNE, TAKEN_OVER, protected_by
+from gitfleet.api.objects import GroupKind, Identity
+from gitfleet.api.placements import PlacementKey
+from gitfleet.apply.claims import NAMESPACE_KIND, Claims, is_terminating, stuck_namespace, titled
+from gitfleet.apply.ledgers import (
+    PRUNE,
+    TAKEN_OVER,
+    TAKES_ALONG,
+    has_managers,
+    is_unreported,
+    may_be_made_by_others,
+    other_owner,
+    protected_by,
+)
+from gitfleet.apply.ordering import deleted_first
+from gitfleet.apply.places import section
 from gitfleet.apply.texts import ApplyText
 from gitfleet.formats.kinds import wave_of
 from gitfleet.formats.sentences import named_briefly
@@ -34,21 +47,14 @@ def prune(entry: InventoryEntry, claims: Claims, contents: Contents) -> Operatio
 
 
 def _prune(entry: InventoryEntry, claims: Claims, contents: Contents) -> Operation | None:
-    stays = claims.kept.get(entry.key.identity)
-    if stays is None and entry.key.identity in claims.staying:
-        return _hold(entry, claims)
+    if entry.key.identity in claims.staying:
+        return _retain(entry, claims)
     request = claims.request
-    removal = request.removing.get(entry.placement)
-    if removal is not None and removal.keeps_objects:
+    if claims.abandons(entry.placement):
         setting = "MemberCluster's deleteOptions.propagationPolicy" if request.leaving else "deleteStrategy"
         return _release(entry, claims, ApplyText.STAYS_CLUSTER_ABANDON(entry=entry.key, setting=setting))
-    unreadable = request.unreadable.get(entry.key)
-    if unreadable is not None:
-        return keep_entry(
-            entry, claims, KeepCode.UNREADABLE, ApplyText.COULD_NOT_READ(key=entry.key, unreadable=unreadable)
-        )
-    if not claims.was_observed(entry.key):
-        return keep_entry(entry, claims, KeepCode.NOT_OBSERVED, ApplyText.NOT_OBSERVED(key=entry.key))
+    if (unknown := claims.unknown(entry.key)) is not None:
+        return keep_entry(entry, claims, *unknown)
     live = claims.live(entry.key)
     if live is None:
         return _release(entry, claims, ApplyText.IS_GONE(entry=entry.key))
@@ -56,19 +62,32 @@ def _prune(entry: InventoryEntry, claims: Claims, contents: Contents) -> Operati
         return _release(entry, claims, f"{entry.key} {foreign}")
     if is_terminating(live):
         return keep_entry(entry, claims, KeepCode.TERMINATING, _being_deleted(entry, live), live)
-    if stays is not None:
-        return keep_entry(entry, claims, KeepCode.KEPT_FOR_SUCCESSOR, f"{entry.key} stays{stays}", live)
-    user = contents.user(entry)
-    if user is not None:
-        why = ApplyText.STAYS_WHILE_OBJECTS_CLUSTER(entry=entry.key, user=user.kind, user_2=user)
-        return keep_entry(entry, claims, KeepCode.NAMESPACE_IN_USE, why, live)
+    if (taker := claims.awaited.get(entry.key.identity)) is not None:
+        why = ApplyText.STAYS_UNTIL_APPLIED(entry=entry.key, other=titled(taker))
+        return keep_entry(entry, claims, KeepCode.KEPT_FOR_SUCCESSOR, why, live)
     return (
-        _needed_by_rollout(entry, live, claims, contents)
+        _in_use(entry, live, claims, contents.user(entry))
+        or _in_use(entry, live, claims, contents.waiting(entry), KeepCode.REMOVAL_HELD)
+        or _needed_by_rollout(entry, live, claims, contents)
         or _protected(entry, live, claims, contents)
         or _protecting(entry, live, claims, contents)
         or _left_to_owner(entry, live, claims, contents)
+        or _after_folder(entry, live, claims)
         or _delete(entry, live, claims)
     )
+
+
+def _in_use(
+    entry: InventoryEntry,
+    live: LiveObject,
+    claims: Claims,
+    user: PlacementKey | None,
+    code: KeepCode = KeepCode.NAMESPACE_IN_USE,
+) -> Keep | None:
+    if user is None:
+        return None
+    why = ApplyText.STAYS_WHILE_OBJECTS_CLUSTER(entry=entry.key, user=titled(user))
+    return keep_entry(entry, claims, code, why, live)
 
 
 def _made_by_others(entry: InventoryEntry, live: LiveObject) -> str:
@@ -85,54 +104,66 @@ def _made_by_others(entry: InventoryEntry, live: LiveObject) -> str:
 
 def _needed_by_rollout(entry: InventoryEntry, live: LiveObject, claims: Claims, contents: Contents) -> Keep | None:
     """A workload whose pods a rollout still needs stays, and so does what it lies in; None for any other object."""
-    for identity, held in claims.request.ignored.held.items():
-        if held.stays and identity == entry.key.identity:
-            why = ApplyText.STAYS_ROLLOUT(entry=entry.key, rollout=held.rollout, stays_as=held.stays_as)
-            why = claims.request.ignored.untouched(entry.key) or why
-            return keep_entry(entry, claims, KeepCode.ROLLOUT, why, live)
-        if held.stays and contents.is_within(identity, entry):
-            why = ApplyText.STAYS_ROLLOUT_TAKES_PODS_AWAY(entry=entry.key, rollout=held.rollout)
+    ignored = claims.request.compared.ignored
+    for identity, rollout in ignored.by_rollouts.items():
+        if rollout.stays and identity == entry.key.identity:
+            why = ApplyText.STAYS_ROLLOUT(entry=entry.key, rollout=rollout.rollout)
+            return keep_entry(entry, claims, KeepCode.ROLLOUT, ignored.untouched(entry.key) or why, live)
+        if rollout.stays and contents.is_within(identity, entry):
+            why = ApplyText.STAYS_ROLLOUT_TAKES_PODS_AWAY(entry=entry.key, rollout=rollout.rollout)
             return keep_entry(entry, claims, KeepCode.NAMESPACE_IN_USE, why, live)
     return None
 
 
 def _protected(entry: InventoryEntry, live: LiveObject, claims: Claims, contents: Contents) -> Operation | None:
     """What becomes of an object that nobody is to delete, as an annotation says; None for any other."""
-    by = _protection_of(entry, claims)
-    if by is None:
+    protection = _protection_of(entry, claims)
+    if protection is None:
         return None
-    around = contents.around(entry)
-    for other in around:
-        if not _is_settled(other, claims, contents):
-            why = ApplyText.STAYS_CLUSTER_STAY(entry=entry.key, other=other.key)
+    outers = contents.around(entry)
+    for outer in outers:
+        if not _is_settled(outer, claims, contents):
+            why = ApplyText.STAYS_CLUSTER_STAY(entry=entry.key, other=outer.key)
             return keep_entry(entry, claims, KeepCode.NAMESPACE_IN_USE, why, live)
-    why = ApplyText.STAYS_CLUSTER_PROTECTS(entry=entry.key, by=by)
-    if by == TAKEN_OVER:
+    why = ApplyText.STAYS_CLUSTER_PROTECTS(entry=entry.key, by=protection)
+    if protection == TAKEN_OVER:
         why += ApplyText.DELETED_ROLL_OUT(prune=PRUNE)
-    released = _release(entry, claims, why)
-    return replace(released, keeping=tuple(other.key.identity for other in around))
+    return replace(_release(entry, claims, why), keeping=tuple(outer.key.identity for outer in outers))
 
 
 def _is_settled(outer: InventoryEntry, claims: Claims, contents: Contents) -> bool:
     """Whether a namespace or a definition stays, or leaves the inventory now: what is protected in it may leave the
     inventory no sooner."""
     if outer.key.identity in claims.staying:
-        return not claims.stays_for_now(outer.key.identity)
-    return isinstance(prune(outer, claims, contents), Release)
+        return True
+    verdict = prune(outer, claims, contents)
+    return isinstance(verdict, Release) or (isinstance(verdict, Keep) and verdict.code is KeepCode.REMOVAL_HELD)
 
 
 def _protecting(entry: InventoryEntry, live: LiveObject, claims: Claims, contents: Contents) -> Operation | None:
     """What becomes of a namespace or a definition that would take along what is protected; None where nothing is."""
     if entry.keeps:
-        left = named_briefly(entry.keeps, _MOST_NAMED)
-        return _release(entry, claims, ApplyText.STAYS_CLUSTER_LEFT_NEVER_DELETED(entry=entry.key, left=left))
-    for other in contents.within(entry):
-        if not claims.was_observed(other.key):
-            why = ApplyText.STAYS_UNTIL_READ(entry=entry.key, other=other.key)
+        names = named_briefly(entry.keeps, _MOST_NAMED)
+        return _release(entry, claims, ApplyText.STAYS_CLUSTER_LEFT_NEVER_DELETED(entry=entry.key, left=names))
+    for inner in contents.within(entry):
+        if not claims.was_observed(inner.key):
+            why = ApplyText.STAYS_UNTIL_READ(entry=entry.key, other=inner.key)
             return keep_entry(entry, claims, KeepCode.NAMESPACE_IN_USE, why, live)
-        if by := _protection_of(other, claims):
-            return _release(entry, claims, ApplyText.STAYS_CLUSTER_PROTECTS_2(entry=entry.key, other=other.key, by=by))
-    return None
+        if protection := _protection_of(inner, claims):
+            return _release(
+                entry, claims, ApplyText.STAYS_CLUSTER_PROTECTS_2(entry=entry.key, other=inner.key, by=protection)
+            )
+    owner = next((inner.placement for inner in contents.within(entry) if _is_not_let_go(inner, claims)), None)
+    return _in_use(entry, live, claims, owner)
+
+
+def _is_not_let_go(entry: InventoryEntry, claims: Claims) -> bool:
+    """Whether an object would be deleted, and the removal gate does not permit it."""
+    live = claims.live(entry.key)
+    if live is None or claims.abandons(entry.placement):
+        return False
+    is_ours = not (is_terminating(live) or _made_by_others(entry, live) or other_owner(live))
+    return is_ours and claims.request.gate.permit(entry.key.identity) is None
 
 
 def _protection_of(entry: InventoryEntry, claims: Claims) -> str | None:
@@ -148,7 +179,7 @@ def _protection_of(entry: InventoryEntry, claims: Claims) -> str | None:
 def _being_deleted(entry: InventoryEntry, live: LiveObject) -> str:
     if stuck := stuck_namespace(live):
         return ApplyText.BEING_DELETED_NAMESPACE_WAITS(entry=entry.key, why=stuck)
-    names = (live.body.get("metadata") or {}).get("finalizers") or ()
+    names = section(live.body, "metadata").get("finalizers")
     finalizers = f" ({named_briefly([str(name)[:_LONGEST_NAME] for name in names], 3)})" if names else ""
     return ApplyText.BEING_DELETED_WAITS_FINALIZERS(entry=entry.key, finalizers=finalizers)
 
@@ -159,29 +190,42 @@ def _left_to_owner(entry: InventoryEntry, live: LiveObject, claims: Claims, cont
     owner = other_owner(live)
     if owner is None:
         return None
-    gone = (one for one in contents.around(entry) if one.key.identity not in claims.staying)
-    taker = next((one.key for one in gone if isinstance(prune(one, claims, contents), Delete)), None)
+    outers = (outer.key for outer in contents.around(entry) if isinstance(prune(outer, claims, contents), Delete))
+    taker = next(outers, None)
     why = ApplyText.STAYS_CLUSTER() if taker is None else ApplyText.GOES_DELETED(taker=taker)
     return _release(entry, claims, ApplyText.OWNS_TOO(entry=entry.key, why=why, owner=owner))
 
 
-def _delete(entry: InventoryEntry, live: LiveObject, claims: Claims) -> Delete:
-    work = claims.works.get(entry.placement)
-    override = work.deleted.get(entry.key.identity) if work is not None else None
-    if entry.placement in claims.request.removing:
-        why = ApplyText.LEAVES_CLUSTER(placement=entry.placement.kind, placement_2=entry.placement)
+def _after_folder(entry: InventoryEntry, live: LiveObject, claims: Claims) -> Keep | None:
+    """An object that others wait for goes after them; None where there are none."""
+    first = deleted_first(entry, claims)
+    if first is None:
+        return None
+    return keep_entry(entry, claims, KeepCode.FOLDER, ApplyText.STAYS_UNTIL_GONE(entry=entry.key, first=first), live)
+
+
+def _delete(entry: InventoryEntry, live: LiveObject, claims: Claims) -> Delete | Keep:
+    """The one place that makes a deletion: the removal gate must permit it."""
+    gate, identity, placement = claims.request.gate, entry.key.identity, entry.placement
+    permit = gate.permit(identity)
+    if permit is None:
+        why = ApplyText.REMOVAL_HELD(entry=entry.key, why=gate.why_held(identity))
+        return keep_entry(entry, claims, KeepCode.REMOVAL_HELD, why, live)
+    work = claims.works.get(placement)
+    override = work.deleted.get(identity) if work is not None else None
+    if placement in claims.request.removing:
+        why = ApplyText.LEAVES_CLUSTER(placement=titled(placement))
     elif override is not None:
-        why = ApplyText.DELETES_CLUSTER(
-            override=override.kind, override_2=override, placement=entry.placement.kind, placement_2=entry.placement
-        )
+        why = ApplyText.DELETES_CLUSTER(override=titled(override), placement=titled(placement))
     else:
-        why = ApplyText.NO_LONGER(placement=entry.placement.kind, placement_2=entry.placement)
+        why = ApplyText.NO_LONGER(placement=titled(placement))
     return Delete(
         cluster=claims.request.cluster,
-        placement=entry.placement,
+        placement=placement,
         key=entry.key,
         uid=live.uid,
         wave=wave_of(entry.key.group, entry.key.kind),
+        permit=permit,
         reason=why,
         propagation=_propagation_of(entry.key.group_kind),
     )
@@ -194,27 +238,21 @@ def _propagation_of(kind: GroupKind) -> PropagationPolicy:
     return PropagationPolicy.BACKGROUND if plain else PropagationPolicy.FOREGROUND
 
 
-def _hold(entry: InventoryEntry, claims: Claims) -> Operation | None:
-    """Why an entry stays that is in no work of its own placement in this plan."""
-    holder = claims.staying[entry.key.identity]
-    if claims.releases(entry) and claims.would_set_back(holder, entry):
-        why = ApplyText.STAYS_UNTIL_HOLD_REMOVAL_FROM(entry=entry.key, holder=holder.kind, holder_2=holder)
-        return keep_entry(entry, claims, KeepCode.KEPT_FOR_SUCCESSOR, why, claims.live(entry.key))
-    if claims.releases(entry) and claims.would_change_back(holder, entry):
-        why = ApplyText.STAYS_UNTIL_NEWEST_CONTENT_HERE(entry=entry.key, holder=holder.kind, holder_2=holder)
-        return keep_entry(entry, claims, KeepCode.KEPT_FOR_SUCCESSOR, why, claims.live(entry.key))
-    if claims.releases(entry) or (claims.hands_over(entry) and entry.key.identity in claims.holders):
+def _retain(entry: InventoryEntry, claims: Claims) -> Operation | None:
+    """Why an entry stays that is in no work of its own placement in this plan; None where another work has it."""
+    if claims.staying[entry.key.identity] != entry.placement:
         return None
     work = claims.works.get(entry.placement)
-    why = ApplyText.NOTHING_DECIDED_ABOUT()
-    if work is not None:
+    if work is None:
+        why = ApplyText.NOTHING_DECIDED_ABOUT()
+    elif work.error:
         what = "overridden" if work.unwrapped else "unwrapped"
-        why = (
-            ApplyText.RESOURCES_COULD_NOT(what=what, error=work.error)
-            if work.error
-            else ApplyText.REPORTDIFF_CHANGES_NOTHING()
-        )
-    return keep_entry(entry, claims, KeepCode.HELD, ApplyText.STAYS_AS_IT_IS(entry=entry.key, why=why))
+        why = ApplyText.RESOURCES_COULD_NOT(what=what, error=work.error)
+    elif work.apply_strategy.type.only_reports:
+        why = ApplyText.REPORTDIFF_CHANGES_NOTHING()
+    else:
+        why = ApplyText.NEWER_CONTENT_HAS_IT()
+    return keep_entry(entry, claims, KeepCode.STAYS, ApplyText.STAYS_AS_IT_IS(entry=entry.key, why=why))
 
 
 def _release(entry: InventoryEntry, claims: Claims, reason: str) -> Release:
@@ -228,3 +266,77 @@ def keep_entry(
     return Keep(
         cluster=claims.request.cluster, placement=entry.placement, key=entry.key, reason=reason, live=live, code=code
     )
+
+
+Place: TypeAlias = str | tuple[str, str]
+"""A namespace by its name, or a kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """The namespaces and definitions of one cluster's inventory, read once for a plan.
+
+    `verdicts` are what was decided so far about entries that no work wants. None of these lies in another one, whatever
+    a definition says that it defines.
+    """
+
+    _places: dict[Identity, Place] = field(default_factory=dict)
+    _entries: dict[Place, list[InventoryEntry]] = field(default_factory=dict)
+    _contents: dict[Place, list[InventoryEntry]] = field(default_factory=dict)
+    _users: dict[Place, PlacementKey] = field(default_factory=dict)
+    _waiting: dict[Place, PlacementKey] = field(default_factory=dict)
+    verdicts: dict[Identity, Operation | None] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, claims: Claims) -> Contents:
+        """Those of the inventory; a definition that names no kind takes nothing along."""
+        made = cls()
+        for identity, entry in claims.entries.items():
+            place = _place_of(entry, claims) if identity[:2] in TAKES_ALONG else None
+            if place is not None:
+                made._places[identity] = place
+                made._entries.setdefault(place, []).append(entry)
+        if not made._places:
+            return made
+        for identity, entry in claims.entries.items():
+            for place in made._around(identity):
+                made._contents.setdefault(place, []).append(entry)
+                if not entry.is_protected and claims.request.gate.permit(identity) is None:
+                    made._waiting[place] = min(entry.placement, made._waiting.get(place, entry.placement))
+        for identity, placement in claims.staying.items():
+            for place in made._around(identity):
+                made._users[place] = min(placement, made._users.get(place, placement))
+        return made
+
+    def within(self, outer: InventoryEntry) -> Sequence[InventoryEntry]:
+        """What of the inventory is deleted with an entry's object."""
+        return self._contents.get(self._places.get(outer.key.identity, ""), ())
+
+    def is_within(self, identity: Identity, outer: InventoryEntry) -> bool:
+        """Whether an object is deleted with an entry's object, whoever has it."""
+        return self._places.get(outer.key.identity) in (identity[2], identity[:2])
+
+    def user(self, outer: InventoryEntry) -> PlacementKey | None:
+        """The first placement for which something in an entry's object stays."""
+        return self._users.get(self._places.get(outer.key.identity, ""))
+
+    def waiting(self, outer: InventoryEntry) -> PlacementKey | None:
+        """The first placement of which something in an entry's object is held, or stays until another one has it."""
+        return self._waiting.get(self._places.get(outer.key.identity, ""))
+
+    def around(self, entry: InventoryEntry) -> Sequence[InventoryEntry]:
+        """The entries whose objects take an entry's object along."""
+        return [*chain.from_iterable(self._entries[place] for place in self._around(entry.key.identity))]
+
+    def _around(self, identity: Identity) -> list[Place]:
+        if identity[:2] in TAKES_ALONG:
+            return []
+        return [place for place in (identity[2], identity[:2]) if place in self._entries]
+
+
+def _place_of(entry: InventoryEntry, claims: Claims) -> Place | None:
+    if entry.key.group_kind == NAMESPACE_KIND:
+        return entry.key.name
+    live = claims.live(entry.key)
+    definition = definition_of(live.body) if live is not None else None
+    return definition.kind if definition is not None else None

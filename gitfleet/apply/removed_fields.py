@@ -14,6 +14,7 @@ from functools import reduce
 from typing import Any, Final
 
 from gitfleet.api.objects import JsonObject, JsonValue
+from gitfleet.apply.places import all_are, section
 from gitfleet.formats.canonical_json import NotJson, json_text, parse_json
 from gitfleet.formats.field_trees import FieldTree, minus, tree_of, union
 from gitfleet.formats.managed_fields import (
@@ -47,60 +48,60 @@ def removed_fields(
     """The fields of `live` that an apply of `manifest` is to remove, as managedFields name them; none where the server
     has the object in another version. `before` is the manifest that was applied last, where it is known."""
     version, entries = manifest.get("apiVersion"), managed_entries(live)
-    own = next(filter(is_own_apply, entries), None)
-    if live.get("apiVersion") != version or (own is not None and own.get("apiVersion") != version):
+    if any(body.get("apiVersion") != version for body in (live, *filter(is_own_apply, entries))):
         return {}
-    mine = [entry for entry in entries if entry.get("apiVersion") == version]
-    owned = _all(mine)
-    wanted = _parts(as_stored(manifest))
-    there = _parts(live)
-    gone: FieldTree = _missing("", _parts(as_stored(before)), wanted, there, owned) if before is not None else {}
+    entries_here = [entry for entry in entries if entry.get("apiVersion") == version]
+    owned = _all(entries_here)
+    want, have = _parts(as_stored(manifest)), _parts(live)
+    removed: FieldTree = _missing("", _parts(as_stored(before)), want, have, owned) if before is not None else {}
     if not is_taken_over:
-        return gone
+        return removed
     applied = _last_applied(live)
     if applied is not None and applied.get("apiVersion") == version:
-        left = _missing("", _parts(as_stored(applied)), wanted, there, owned)
+        missing = _missing("", _parts(as_stored(applied)), want, have, owned)
         # What an autoscaler set is no matter of a manifest that was never gitfleet's.
-        scaled = _all(e for e in mine if e.get("subresource") == "scale") if entries else _REPLICAS
-        gone = union(gone, minus(left, scaled))
-    for entry in mine:
-        if entry.get("manager") == _HELM or (entry.get("manager") == _KUBECTL and applied is None):
-            held = entry.get("operation") == "Update" and live.get("kind") in _IMMUTABLE
-            tree = {name: below for name, below in tree_of(entry).items() if name == "f:metadata" or not held}
-            gone = union(gone, _not_wanted(tree, wanted, there, owned))
-    return gone
+        scaled = _all(e for e in entries_here if e.get("subresource") == "scale") if entries else _REPLICAS
+        removed = union(removed, minus(missing, scaled))
+    replaced = {_HELM} if applied is not None else {_HELM, _KUBECTL}
+    for entry in entries_here:
+        if entry.get("manager") in replaced:
+            is_filled_in = entry.get("operation") == "Update" and live.get("kind") in _IMMUTABLE
+            tree = tree_of(entry)
+            tree = {"f:metadata": section(tree, "f:metadata")} if is_filled_in else tree
+            removed = union(removed, _not_wanted(tree, want, have, owned))
+    return removed
 
 
 def edited_ports(manifest: JsonObject, live: JsonObject) -> FieldTree:
     """The ports of `live` whose number or protocol somebody edited, as managedFields name them. Number and protocol are
     the key of a port: an apply would put the port of the manifest beside the edited one, and the server refuses two of
     one name."""
-    mine = [entry for entry in managed_entries(live) if entry.get("apiVersion") == manifest.get("apiVersion")]
-    own = _all(entry for entry in mine if is_own_apply(entry))
-    return minus(_edited("", _parts(as_stored(manifest)), _parts(live), _all(mine)), own)
+    entries = [entry for entry in managed_entries(live) if entry.get("apiVersion") == manifest.get("apiVersion")]
+    edited = _edited("", _parts(as_stored(manifest)), _parts(live), _all(entries))
+    return minus(edited, _all(filter(is_own_apply, entries)))
 
 
 def _edited(field: str, want: JsonValue, have: JsonValue, owned: OwnedFields) -> FieldTree:
-    found: dict[str, FieldTree] = {}
-    if isinstance(want, MAPPING) and isinstance(have, MAPPING):
+    edited: dict[str, FieldTree] = {}
+    if all_are(MAPPING, want, have):
         for key in want.keys() & have.keys():
-            found[f"f:{key}"] = _edited(key, want[key], have[key], child_fields(owned, key))
-    elif isinstance(want, list) and isinstance(have, list) and (keys := list_keys(field, want, owned)) is not None:
-        left = [item for item in have if isinstance(item, MAPPING)]
+            edited[f"f:{key}"] = _edited(key, want[key], have[key], child_fields(owned, key))
+    elif all_are(list, want, have) and (keys := list_keys(field, want, owned)) is not None:
+        unmatched = [item for item in have if isinstance(item, MAPPING)]
         missing = list[JsonObject]()
         for item in want:
-            there = match_item(item, left, keys)
-            if there is None:
+            live_item = match_item(item, unmatched, keys)
+            if live_item is None:
                 missing.append(item)
                 continue
-            left = [one for one in left if one is not there]
-            if (name := item_name(owned, there)) is not None:
-                found[name] = _edited("", item, there, (owned or {}).get(name))
-        edited = {one.get("name") for one in missing if one.get("name") or len(want) == len(have)}
-        for item in left if field == "ports" else ():
-            if item.get("name") in edited and (name := item_name(owned, item)) is not None:
-                found[name] = {".": {}, **((owned or {}).get(name) or {})}
-    return {name: tree for name, tree in found.items() if tree}
+            unmatched = [candidate for candidate in unmatched if candidate is not live_item]
+            if (name := item_name(owned, live_item)) is not None:
+                edited[name] = _edited("", item, live_item, section(owned, name))
+        names = {item.get("name") for item in missing if item.get("name") or len(want) == len(have)}
+        for item in unmatched if field == "ports" else ():
+            if item.get("name") in names and (name := item_name(owned, item)) is not None:
+                edited[name] = {".": {}, **section(owned, name)}
+    return {name: tree for name, tree in edited.items() if tree}
 
 
 def _all(entries: Iterable[JsonObject]) -> FieldTree:
@@ -109,50 +110,48 @@ def _all(entries: Iterable[JsonObject]) -> FieldTree:
 
 def _parts(body: JsonObject) -> JsonObject:
     """What of an object may be removed; the maps of which each entry goes by itself are always there."""
-    metadata = _mapping(body.get("metadata"))
-    parts = {name: metadata.get(name) or {} for name in _METADATA_PARTS}
-    rest = {name: value for name, value in body.items() if name not in _UNSHAPED}
-    return {"metadata": parts, "data": {}, "binaryData": {}, **rest}
+    metadata = section(body, "metadata")
+    parts = {name: value for name, value in body.items() if name not in _UNSHAPED}
+    return {
+        "metadata": {name: metadata.get(name) or {} for name in _METADATA_PARTS},
+        "data": {},
+        "binaryData": {},
+        **parts,
+    }
 
 
 def _last_applied(live: JsonObject) -> JsonObject | None:
     """What kubectl applied last, with the annotation that says so; None where it does not say."""
-    text = _mapping(_mapping(live.get("metadata")).get("annotations")).get(LAST_APPLIED)
     try:
-        found = parse_json(str(text))
+        applied = parse_json(str(section(live, "metadata", "annotations").get(LAST_APPLIED)))
     except NotJson:
         return None
-    if not isinstance(found, dict):
+    if not isinstance(applied, dict):
         return None
-    metadata = _mapping(found.get("metadata"))
-    annotations = {**_mapping(metadata.get("annotations")), LAST_APPLIED: ""}
-    return {**found, "metadata": {**metadata, "annotations": annotations}}
-
-
-def _mapping(value: JsonValue) -> JsonObject:
-    return value if isinstance(value, dict) else {}
+    annotations = {**section(applied, "metadata", "annotations"), LAST_APPLIED: ""}
+    return {**applied, "metadata": {**section(applied, "metadata"), "annotations": annotations}}
 
 
 def _missing(field: str, before: JsonValue, want: JsonValue, have: JsonValue, owned: OwnedFields) -> dict[str, Any]:
     """The fields of a manifest that another one has not, where they are there."""
-    if isinstance(before, MAPPING) and isinstance(want, MAPPING) and isinstance(have, MAPPING):
+    if all_are(MAPPING, before, want, have):
         return _missing_keys(before, want, have, owned)
-    if isinstance(before, list) and isinstance(want, list) and isinstance(have, list):
+    if all_are(list, before, want, have):
         return _missing_items(field, before, want, have, owned)
     return {}
 
 
 def _missing_keys(before: JsonObject, want: JsonObject, have: JsonObject, owned: OwnedFields) -> dict[str, Any]:
-    gone: dict[str, Any] = {}
+    missing: dict[str, Any] = {}
     for key, value in before.items():
         below = child_fields(owned, key)
         if key not in have or value is None:
             continue
         if want.get(key) is None:
-            gone[f"f:{key}"] = _whole(key, value, have[key], below)
-        elif rest := _missing(key, value, want[key], have[key], below):
-            gone[f"f:{key}"] = rest
-    return gone
+            missing[f"f:{key}"] = _whole(key, value, have[key], below)
+        elif parts := _missing(key, value, want[key], have[key], below):
+            missing[f"f:{key}"] = parts
+    return missing
 
 
 def _missing_items(
@@ -161,60 +160,62 @@ def _missing_items(
     keys = list_keys(field, before, owned or None)
     if keys is None:
         lost = (f"v:{json_text(item)}" for item in before if item not in want)
-        return {name: {} for name in lost if name in (owned or ())}
-    gone: dict[str, Any] = {}
+        return {name: {} for name in lost if name in section(owned)}
+    missing: dict[str, Any] = {}
     for item in before:
         position = only_match(item, have, keys)
-        found = have[position] if position is not None else {}
-        if not all(key in found for key in keys):
+        live_item = have[position] if position is not None else {}
+        if not all(key in live_item for key in keys):
             continue
-        name = item_name(owned, found) or f"k:{json_text({key: found[key] for key in keys})}"
-        wanted, node = match_item(item, want, keys), (owned or {}).get(name) or {}
-        rest = {".": {}, **node} if wanted is None else _missing("", item, wanted, found, node)
-        if rest:
-            gone[name] = rest
-    return gone
+        name = item_name(owned, live_item) or f"k:{json_text({key: live_item[key] for key in keys})}"
+        want_item, node = match_item(item, want, keys), section(owned, name)
+        parts = {".": {}, **node} if want_item is None else _missing("", item, want_item, live_item, node)
+        if parts:
+            missing[name] = parts
+    return missing
 
 
 def _whole(field: str, value: JsonValue, have: JsonValue, owned: OwnedFields) -> FieldTree:
     """All that a value names and anybody owns in it."""
-    if isinstance(value, MAPPING) and isinstance(have, MAPPING):
+    if all_are(MAPPING, value, have):
         named = _missing(field, value, {}, have, owned)
-    elif isinstance(value, list) and isinstance(have, list):
+    elif all_are(list, value, have):
         named = _missing(field, value, [], have, owned)
     else:
         return {}
-    return union({".": {}, **named}, _there(owned or {}, have))
+    return union({".": {}, **named}, _present(section(owned), have))
 
 
-def _there(tree: FieldTree, have: JsonValue) -> FieldTree:
+def _present(tree: FieldTree, have: JsonValue) -> FieldTree:
     """The fields of a tree without those that an object has not, as what is left alone."""
     if not isinstance(have, MAPPING):
         return tree
-    kept = {}
+    present = {}
     for name, below in tree.items():
         if name == "." or name[2:] in have:
-            rest = _there(below, have[name[2:]]) if below else below
-            if rest or not below:
-                kept[name] = rest
-    return kept
+            node = _present(below, have.get(name[2:]))
+            if node or not below:
+                present[name] = node
+    return present
 
 
 def _not_wanted(tree: FieldTree, want: JsonValue, have: JsonValue, owned: OwnedFields) -> dict[str, Any]:
     """The fields of a manager that a manifest has not, where they are there."""
-    gone: dict[str, Any] = {}
+    removed: dict[str, Any] = {}
     for name, below in tree.items():
-        node, rest = (owned or {}).get(name) or {}, None
-        if name.startswith("f:") and isinstance(have, MAPPING) and name[2:] in have:
-            value = want.get(name[2:]) if isinstance(want, MAPPING) else None
-            rest = _there(node, have[name[2:]]) if value is None else _not_wanted(below, value, have[name[2:]], node)
-            rest = None if not rest and (value is not None or node) else rest
-        elif name.startswith("k:") and isinstance(want, list) and isinstance(have, list):
-            item = next((one for one in want if isinstance(one, MAPPING) and named_item({name: below}, one)), None)
-            found = next((one for one in have if isinstance(one, MAPPING) and item_name(tree, one) == name), None)
-            rest = {".": {}, **node} if item is None else _not_wanted(below, item, found, node) or None
-        elif name.startswith("v:") and isinstance(want, list) and parse_json(name[2:]) not in want:
-            rest = {}
-        if rest is not None:
-            gone[name] = rest
-    return gone
+        key, node = name[2:], section(owned, name)
+        if name.startswith("f:") and key in section(have):
+            value = section(want).get(key)
+            parts = _present(node, have[key]) if value is None else _not_wanted(below, value, have[key], node)
+            is_removed = bool(parts) or (value is None and not node)
+        elif name.startswith("k:") and all_are(list, want, have):
+            item = next((i for i in want if isinstance(i, MAPPING) and named_item({name: below}, i)), None)
+            live_item = next((i for i in have if isinstance(i, MAPPING) and item_name(tree, i) == name), None)
+            parts = {".": {}, **node} if item is None else _not_wanted(below, item, live_item, node)
+            is_removed = bool(parts)
+        else:
+            parts = {}
+            is_removed = name.startswith("v:") and isinstance(want, list) and parse_json(key) not in want
+        if is_removed:
+            removed[name] = parts
+    return removed

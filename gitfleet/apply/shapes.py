@@ -11,11 +11,12 @@ How a list is compared follows the server's own bookkeeping of the fields gitfle
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
 from typing import Final
 
 from gitfleet.api.objects import JsonObject, JsonValue
-from gitfleet.apply.encrypted import as_encrypted
+from gitfleet.apply.places import is_set, section
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.managed_fields import (
     MAPPING,
@@ -28,7 +29,9 @@ from gitfleet.formats.managed_fields import (
     owned_fields,
     owned_items,
 )
+from gitfleet.formats.masking import MASK
 from gitfleet.formats.secret_objects import as_stored
+from gitfleet.formats.sops import ENCRYPTED_START, METADATA, is_sops_encrypted
 
 _METADATA_PARTS: Final = ("labels", "annotations")
 _UNSHAPED: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
@@ -42,17 +45,15 @@ def shape_digest(manifest_body: JsonObject, live_body: JsonObject) -> str:
     depends on a value that SOPS encrypted.
     """
     owned = owned_fields(live_body)
-    wanted, live = as_encrypted(as_stored(manifest_body), live_body)
+    manifest, live = as_encrypted(as_stored(manifest_body), live_body)
     shape: dict[str, JsonValue] = {}
-    for part, want in wanted.items():
+    for part, want in manifest.items():
         if part not in _UNSHAPED and part in live:
             shape[part] = _shape(part, want, live[part], child_fields(owned, part))
-    want_meta, live_meta = wanted.get("metadata") or {}, live.get("metadata") or {}
-    meta_owned = child_fields(owned, "metadata")
+    metadata, live_metadata = section(manifest, "metadata"), section(live, "metadata")
     for part in _METADATA_PARTS:
-        if want_meta.get(part):
-            key = f"metadata.{part}"
-            shape[key] = _shape(part, want_meta[part], live_meta.get(part) or {}, child_fields(meta_owned, part))
+        if metadata.get(part):
+            shape[f"metadata.{part}"] = _shape(part, metadata[part], live_metadata.get(part) or {}, None)
     return digest_of(shape)
 
 
@@ -70,11 +71,33 @@ def _shape(field: str, want: JsonValue, have: JsonValue, owned: OwnedFields) -> 
     if keys is not None:
         items = owned_items(owned)
         return [_shape_item(item, have, keys, items) for item in want]
-    if owned is not None and any(name.startswith("v:") for name in owned):
+    if is_set(owned):
         return [item for item in want if item in have]
     return have
 
 
 def _shape_item(item: JsonObject, have: Sequence[JsonValue], keys: tuple[str, ...], items: OwnedItems) -> JsonValue:
-    found = match_item(item, have, keys)
-    return None if found is None else _shape("", item, found, item_fields(items, found, keys))
+    live_item = match_item(item, have, keys)
+    return None if live_item is None else _shape("", item, live_item, item_fields(items, live_item, keys))
+
+
+_STARTS: Final = (ENCRYPTED_START, b64encode(ENCRYPTED_START.encode()).decode())
+
+
+def as_encrypted(manifest_body: JsonObject, live_body: JsonObject) -> tuple[JsonObject, JsonObject]:
+    """What to compare: the manifest as a server would store it, and the live object with the encrypted texts in place
+    of the values that gitfleet applied, and others in place of other values. The very same two where SOPS encrypted
+    nothing. What stands for a live object nobody asked for is a manifest: no server keeps SOPS' metadata."""
+    if not is_sops_encrypted(manifest_body):
+        return manifest_body, live_body
+    manifest = _without_metadata(manifest_body)
+    if is_sops_encrypted(live_body):
+        return manifest, _without_metadata(live_body)
+    values, owned = section(live_body, "data"), section(owned_fields(live_body), "f:data")
+    encrypted = {key: text for key, text in section(manifest, "data").items() if str(text).startswith(_STARTS)}
+    replaced = {key: encrypted[key] if f"f:{key}" in owned else MASK for key in values.keys() & encrypted.keys()}
+    return manifest, {**live_body, "data": {**values, **replaced}} if replaced else live_body
+
+
+def _without_metadata(body: JsonObject) -> JsonObject:
+    return {part: value for part, value in as_stored(body).items() if part != METADATA}

@@ -21,10 +21,10 @@ from gitfleet.approvals.naming import (
     name_to_reject,
     next_name,
     path_of,
+    standing,
     unasked,
     wrong_approvals,
 )
-from gitfleet.approvals.standing import standing
 
 __all__ = [
     "APPROVALS_FOLDER",

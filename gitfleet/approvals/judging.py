@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from gitfleet.api.conditions import Condition, Status, find_condition
+from gitfleet.api.conditions import APPROVED, Condition, Status, find_condition
 from gitfleet.api.faults import Fault
 from gitfleet.api.fleet import ApprovalPolicy
-from gitfleet.api.holds import APPROVED
 from gitfleet.api.staged import DIGEST, SNAPSHOT_INDEX, Approval
 from gitfleet.approvals.naming import fault_of
 from gitfleet.approvals.texts import ApprovalsText
@@ -34,13 +33,13 @@ class _Counted:
     key: str
     required: int
 
-    def is_same(self, other: _Counted) -> bool:
+    def is_same(self, counted: _Counted) -> bool:
         """Whether this is the same person: names and keys must both differ, since a file gives keys their names."""
-        return self.person.lower() == other.person.lower() or (self.key != "" and self.key == other.key)
+        return self.person.lower() == counted.person.lower() or self.key == counted.key != ""
 
 
 def judge(
-    asked: Asked,
+    request: Asked,
     meant: Iterable[Approval],
     facts: FactsByApproval | None,
     policy: ApprovalPolicy,
@@ -49,22 +48,21 @@ def judge(
     """Whether those approvals that are meant for a request approve it. One rejection among them rejects, whoever wrote
     it. `facts` None: nobody could look at the commits, and then an approval counts only where `policy` does not ask
     who gave it."""
-    counted, required = list[_Counted](), 1
+    counted, conditions, required = list[_Counted](), list[Condition](), 1
     faults, again = list[Fault](), list[Fault]()
-    deciding: Condition | None = None
     for approval in meant:
         condition = find_condition(approval.conditions, APPROVED)
         if condition is None or condition.status is Status.UNKNOWN:
             continue
-        if approval.digest not in (None, asked.digest):
-            faults.append(fault_of(approval, ApprovalsText.ANOTHER_REQUEST(asked=asked.name, digest=_DIGEST)))
-        elif approval.snapshot_index not in (None, asked.snapshot):
-            faults.append(fault_of(approval, _another_snapshot(asked)))
+        if approval.digest not in (None, request.digest):
+            faults.append(fault_of(approval, ApprovalsText.ANOTHER_REQUEST(asked=request.name, digest=_DIGEST)))
+        elif approval.snapshot_index not in (None, request.snapshot):
+            faults.append(fault_of(approval, _another_snapshot(request)))
         elif condition.status is Status.FALSE:
             return Verdict(answer=condition, faults=tuple(faults))
         else:
-            known = _unverified(policy) if facts is None else facts.get(approval.key, _NOT_SEEN)
-            result = _judged(known, approval, asked, now)
+            approval_facts = _unverified(policy) if facts is None else facts.get(approval.key, _NOT_SEEN)
+            result = _judged(approval_facts, approval, request, now)
             if isinstance(result, str):
                 faults.append(fault_of(approval, result))
                 continue
@@ -73,24 +71,25 @@ def judge(
                 again.append(fault_of(approval, ApprovalsText.BY_SAME_PERSON(person=result.person)))
             else:
                 counted.append(result)
-                deciding = deciding or condition
-    people = sorted(one.person for one in counted)
-    if deciding is not None and len(people) >= required:
-        return Verdict(answer=deciding, faults=tuple(faults))
+                conditions.append(condition)
+    people = sorted(approval.person for approval in counted)
+    if len(people) >= required:
+        return Verdict(answer=conditions[0], faults=tuple(faults))
     faults += again  # what is enough needs no others
     names = named_briefly(people, _MOST_NAMED)
-    by = ApprovalsText.APPROVALS_ARE_THERE_BY(count=len(people), required=required, people=names)
-    return Verdict(waits="; ".join([*([by] if people else []), *map(str, faults)]), faults=tuple(faults))
+    summary = ApprovalsText.APPROVALS_ARE_THERE_BY(count=len(people), required=required, people=names)
+    waits = [summary, *map(str, faults)] if people else map(str, faults)
+    return Verdict(waits="; ".join(waits), faults=tuple(faults))
 
 
 def strictest(policies: Iterable[ApprovalPolicy]) -> ApprovalPolicy:
     """The policy that asks for all that these ask for; of the names of keys those of the last."""
-    every = tuple(policies)
-    limits = [policy.expires_after for policy in every if policy.expires_after is not None]
+    ordered = tuple(policies)
+    limits = [policy.expires_after for policy in ordered if policy.expires_after is not None]
     return ApprovalPolicy(
-        required=max((policy.required for policy in every), default=1),
-        allowed_signers=next((p.allowed_signers for p in reversed(every) if p.allowed_signers is not None), None),
-        separate_duties=any(policy.separate_duties for policy in every),
+        required=max((policy.required for policy in ordered), default=1),
+        allowed_signers=next((p.allowed_signers for p in reversed(ordered) if p.allowed_signers is not None), None),
+        separate_duties=any(policy.separate_duties for policy in ordered),
         expires_after=min(limits, default=None),
     )
 
@@ -105,7 +104,7 @@ def _unverified(policy: ApprovalPolicy) -> ApprovalFacts:
     return ApprovalFacts(failure=ApprovalsText.WHO_GAVE_CANNOT_VERIFIED_HERE() if policy != ApprovalPolicy() else "")
 
 
-def _judged(facts: ApprovalFacts, approval: Approval, asked: Asked, now: datetime) -> _Counted | str:
+def _judged(facts: ApprovalFacts, approval: Approval, request: Asked, now: datetime) -> _Counted | str:
     """The person whose approval counts, or why it does not."""
     policy = facts.policy
     if facts.failure:
@@ -114,17 +113,17 @@ def _judged(facts: ApprovalFacts, approval: Approval, asked: Asked, now: datetim
         return ApprovalsText.COUNTS_NOTHING_FILE_OTHER_DOCUMENTS()
     if facts.older:
         return ApprovalsText.BEFORE_ASKED_APPROVAL_ONE_REQUEST()
-    found = _giver(facts)
-    if isinstance(found, str):
-        return found
-    person, commit = found
+    giver = _giver(facts)
+    if isinstance(giver, str):
+        return giver
+    person, commit = giver
     if commit is None:
         return _Counted(person, "", policy.required)
-    if sentence := _wrong_date(commit, policy.expires_after, asked.since, now):
+    if sentence := _wrong_date(commit, policy.expires_after, request.since, now):
         return sentence
     if policy.separate_duties and not facts.authors.isdisjoint({person.lower(), commit.author, commit.committer}):
         return ApprovalsText.GIVEN_WHO_MADE_CHANGE_SEPARATEDUTIES(person=person)
-    bound = approval.digest is not None or asked.digest[:_ID_DIGITS] in asked.name  # as a hold's name does
+    bound = approval.digest is not None or request.digest[:_ID_DIGITS] in request.name  # as a hold's name does
     if policy.allowed_signers is not None and not bound:
         return _NO_DIGEST
     return _Counted(person, commit.key, policy.required)
@@ -158,10 +157,10 @@ def _giver(facts: ApprovalFacts) -> tuple[str, ApprovalCommit | None] | str:
                 return email, commit
     if policy.required > 1 or policy.separate_duties:
         return ApprovalsText.NAMES_NO_PERSON()
-    return "somebody", written_first[0] if written_first else None
+    return "somebody", next(iter(written_first), None)
 
 
-def _another_snapshot(asked: Asked) -> str:
+def _another_snapshot(request: Asked) -> str:
     return ApprovalsText.ANOTHER_SNAPSHOT_WHOSE_RUN_ROLLS(
-        asked=asked.name, snapshot=asked.snapshot, snapshot_2=_SNAPSHOT
+        asked=request.name, snapshot=request.snapshot, snapshot_2=_SNAPSHOT
     )

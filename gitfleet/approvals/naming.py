@@ -1,65 +1,90 @@
-"""Which approvals are meant for a request: the one of its name, and NAME.2, NAME.ann, ... of further people."""
+"""Which approvals are meant for a request: the one of its name, and NAME.2, NAME.ann, ... of further people; and which
+only stand another way than before."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count
 
+from gitfleet.api.conditions import APPROVED, find_condition
 from gitfleet.api.faults import Fault, Severity
-from gitfleet.api.holds import HOLD_PREFIX
-from gitfleet.api.staged import Approval
+from gitfleet.api.staged import HOLD_PREFIX, Approval
 from gitfleet.api.values import NamespacedName
 from gitfleet.approvals.texts import ApprovalsText
 from gitfleet.formats.near_names import is_near
+from gitfleet.formats.times import EPOCH
 from gitfleet.model.approvals import FURTHER, Asked, ByRequest
 
 APPROVALS_FOLDER = "approvals"
 _ENDING = ".yaml"
 
 
-def given(asked: Asked, approvals: ByRequest) -> Sequence[Approval]:
+def given(request: Asked, approvals: ByRequest) -> Sequence[Approval]:
     """The approvals that are meant for a request, by name."""
-    keys = (NamespacedName(asked.namespace, name) for name in (asked.name, *asked.aliases))
-    found = {approval.key: approval for key in keys for approval in approvals.get(key, ())}
-    return [approval for _, approval in sorted(found.items())]
+    keys = (NamespacedName(request.namespace, name) for name in (request.name, *request.aliases))
+    meant = {approval.key: approval for key in keys for approval in approvals.get(key, ())}
+    return [approval for _, approval in sorted(meant.items())]
 
 
 def unasked(
-    asked: Iterable[Asked], approvals: Mapping[NamespacedName, Approval], found: ByRequest
+    requests: Iterable[Asked], approvals: Mapping[NamespacedName, Approval], by_request: ByRequest
 ) -> Sequence[Approval]:
-    """The approvals that are meant for none of what was asked; `found` are the same approvals by request."""
-    known = {approval.key for one in asked for approval in given(one, found)}
-    return [approval for key, approval in approvals.items() if key not in known]
+    """The approvals that are meant for none of what was asked; `by_request` are the same approvals by request."""
+    answering = {approval.key for request in requests for approval in given(request, by_request)}
+    return [approval for key, approval in approvals.items() if key not in answering]
+
+
+def standing(
+    request: Asked, approval: Approval, now: Mapping[NamespacedName, Approval], before: ByRequest
+) -> Approval | None:
+    """The approval of a request among those of an earlier commit that gave the same answer as `approval`, one of those
+    that there are `now`: under its name, or under one that is gone. None where the answer came later."""
+    previous = filter(lambda old: _is_same(old, approval), given(request, before))
+    repeated = (old for old in previous if old.key == approval.key or old.key not in now)
+    return min(repeated, key=lambda old: old.key != approval.key, default=None)
+
+
+def _is_same(old: Approval, new: Approval) -> bool:
+    """Whether nobody answered again. The words of an answer, what it leaves out now, and its format are no answer."""
+    before, after = (find_condition(approval.conditions, APPROVED) for approval in (old, new))
+    if before is None or after is None or before.status is not after.status:
+        return False
+    named = ((old.parent_run, new.parent_run), (old.target_stage, new.target_stage))
+    return (
+        after.last_transition_time in (before.last_transition_time, EPOCH)
+        and new.digest in (old.digest, None)
+        and all(None in both or both[0] == both[1] for both in named)
+    )
 
 
 def wrong_approvals(waiting: Collection[Asked], unmeant: Iterable[Approval], approvals: ByRequest) -> Iterator[Fault]:
     """A warning for each approval that is for one of those that are `waiting` and does not answer it: it says itself
     that it is for another stage, or is one of those that are `unmeant` for anything that is there."""
-    own = {approval.key: (approval, one) for one in waiting for approval in given(one, approvals)}
-    every = {approval.key: (approval, None) for approval in (unmeant if waiting else ())} | own
-    for key, (approval, meant) in sorted(every.items()):
+    own = {approval.key: (approval, request) for request in waiting for approval in given(request, approvals)}
+    candidates = {approval.key: (approval, None) for approval in unmeant} | own
+    for key, (approval, meant) in sorted(candidates.items()):
         if meant is not None:
             if approval.target_stage is not None and meant.name not in _names_by_spec(approval):
-                said = ApprovalsText.STAGE_RUN(target_stage=approval.target_stage, parent_run=approval.parent_run)
-                yield fault_of(approval, ApprovalsText.NOT_CORRECT_ONE(why=said, key=key.name), "spec.targetStage")
-        elif one := next((one for one in waiting if _may_be_meant(approval, one)), None):
-            what = "hold" if one.name.startswith(HOLD_PREFIX) else "request"
-            name = NamespacedName(one.namespace, one.name)
+                why = ApprovalsText.STAGE_RUN(target_stage=approval.target_stage, parent_run=approval.parent_run)
+                yield fault_of(approval, ApprovalsText.NOT_CORRECT_ONE(why=why, key=key.name), "spec.targetStage")
+        elif request := next((request for request in waiting if _may_be_meant(approval, request)), None):
+            what = "hold" if request.name.startswith(HOLD_PREFIX) else "request"
+            name = NamespacedName(request.namespace, request.name)
             sentence = ApprovalsText.ANSWERS_NO_NOW(what=what, name=name)
             yield fault_of(approval, sentence, "metadata.name")
 
 
-def _may_be_meant(approval: Approval, one: Asked) -> bool:
+def _may_be_meant(approval: Approval, request: Asked) -> bool:
     """For a hold: one for the same subject, with nearly the same digest, or without it. For a stage: nearly its name,
     the run's or the stage's alone, or its run and stage in the spec."""
-    written, (subject, _, last) = approval.key.name, one.name.rpartition("-")
+    written, (subject, _, last) = approval.key.name, request.name.rpartition("-")
     begins, _, ends = written.rpartition("-")
-    if one.name.startswith(HOLD_PREFIX):
+    if request.name.startswith(HOLD_PREFIX):
         return not approval.key.namespace and (is_near(ends, last) or subject in (written, begins))
-    if approval.key.namespace and one.namespace not in ("", approval.key.namespace):
+    if approval.key.namespace and request.namespace not in ("", approval.key.namespace):
         return False
-    near = any(is_near(written, name) for name in (one.name, *one.aliases))
-    return near or written in (subject, last) or begins == subject or one.name in _names_by_spec(approval)
+    near = any(is_near(written, name) for name in (request.name, *request.aliases))
+    return near or written in (subject, last) or begins == subject or request.name in _names_by_spec(approval)
 
 
 def _names_by_spec(approval: Approval) -> tuple[str, ...]:
@@ -81,7 +106,7 @@ def next_name(name: str, approvals: Collection[NamespacedName], paths: Collectio
     taken = {path.rpartition(".")[0] for path in paths}  # a .json of that name is the same approval
     taken |= {path_of(key.name, key.namespace).removesuffix(_ENDING) for key in approvals}
     names = chain([name], (f"{name}{FURTHER}{number}" for number in count(2)))
-    return next(one for one in names if path_of(one, namespace).removesuffix(_ENDING) not in taken)
+    return next(candidate for candidate in names if path_of(candidate, namespace).removesuffix(_ENDING) not in taken)
 
 
 def name_to_reject(name: str, approvals: Mapping[NamespacedName, Approval], namespace: str = "") -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gitfleet.formats.text_table import TextTable
+from gitfleet.formats.text_table import FaultTable
 
 
-class ApprovalsText(TextTable):
+class ApprovalsText(FaultTable):
     """A code, and its sentence with the names of the values in it."""
 
     ANNOTATION_SAYS_APPROVE_ONE_WAITS = "its annotation {digest} says; approve the one that waits"

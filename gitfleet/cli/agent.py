@@ -22,11 +22,11 @@ from gitfleet.settings import AgentSettings, Settings
 log = logging.getLogger(__name__)
 
 
-def _agent_settings(signing_key: Path | None, **given: Any) -> AgentSettings:
+def _agent_settings(signing_key: Path | None, **values: Any) -> AgentSettings:
     for option in ("deliveries", "members"):
-        if not given[option].endswith("/") or not is_branch(f"{given[option]}{given['cluster']}"):
+        if not values[option].endswith("/") or not is_branch(f"{values[option]}{values['cluster']}"):
             raise click.UsageError(CliText.PREFIX_BEGINS_BRANCH_NAME_ENDS(option=option))
-    return AgentSettings(signing_key_file=signing_key, **given)
+    return AgentSettings(signing_key_file=signing_key, **values)
 
 
 chosen_agent = options.collected(
@@ -41,22 +41,15 @@ chosen_agent = options.collected(
         metavar="SECONDS",
         help="How often it looks at its branch (default: 15).",
     ),
-    click.option(
-        "--signing-key",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help="The SSH key that its reports are signed with.",
-    ),
+    options.path("--signing-key", metavar="FILE", text="The SSH key that its reports are signed with."),
     deliveries,
     members,
 )
 
 
-@click.command(
-    epilog=options.example(
-        "gitfleet agent https://git.example.com/fleet.git --cluster shop-1",
-        "gitfleet agent /srv/fleet.git --cluster shop-1 --context shop-1",
-    )
+@options.command(
+    "gitfleet agent https://git.example.com/fleet.git --cluster shop-1",
+    "gitfleet agent /srv/fleet.git --cluster shop-1 --context shop-1",
 )
 @chosen_agent
 @click.option("--once", is_flag=True, help="One pass, then stop.")
@@ -77,7 +70,7 @@ def agent(once: bool, chosen: AgentSettings, settings: Settings, log_format: str
     It reads the branch gitfleet/deliver/NAME of REPO and replaces the commit of gitfleet/member/NAME: its
     credentials need no other right.
     """
-    from gitfleet.wiring_agent import open_agent
+    from gitfleet.wiring.agent import open_agent
 
     if settings.connections.kubeconfig is not None and chosen.context is None:
         raise click.UsageError(CliText.KUBECONFIG_KUBECONFIG_GOES_CONTEXT_NAME())
@@ -86,8 +79,8 @@ def agent(once: bool, chosen: AgentSettings, settings: Settings, log_format: str
     with logging_as(log_format, secrets), open_agent(settings, chosen) as loop:
         if once:
             done = loop.once()
-            said = "reported" if done.reported else CliText.NOTHING_NEW_REPORT()
-            say(f"{said}; {counted(done.failed, 'operation')} failed" if done.failed else said)
+            outcome = "reported" if done.reported else CliText.NOTHING_NEW_REPORT()
+            say(f"{outcome}; {counted(done.failed, 'operation')} failed" if done.failed else outcome)
             return 1 if done.failed else 0
         with ending_gently(loop.wake.stop) as ending:
             log.info(CliText.GITFLEET_AGENT_CTRL_C_SIGTERM(), __version__, chosen.cluster)

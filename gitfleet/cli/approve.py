@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gitfleet.api.staged import RunState
 from gitfleet.cli import commits, options
 from gitfleet.cli.messages import say
 from gitfleet.cli.texts import CliText
@@ -16,7 +17,7 @@ from gitfleet.settings import Settings
 if TYPE_CHECKING:
     from gitfleet.api.conditions import Status
     from gitfleet.api.values import NamespacedName
-    from gitfleet.loop.person_commits import FilesChange
+    from gitfleet.branches.person_commits import FilesChange
     from gitfleet.loop.workspace import Workspace
     from gitfleet.model.approvals import Asked
 
@@ -28,11 +29,9 @@ _ANSWER = options.combined(
 )
 
 
-@click.command(
-    epilog=options.example(
-        "gitfleet approve hold-web-40ee3deb44 -C ssh://git.example.com/fleet",
-        "gitfleet approve hold-web-40ee3deb44 --branch remove-web",
-    )
+@options.command(
+    "gitfleet approve hold-web-40ee3deb44 -C ssh://git.example.com/fleet",
+    "gitfleet approve hold-web-40ee3deb44 --branch remove-web",
 )
 @_ANSWER
 def approve(name: str, stage: str | None, target: str | None, settings: Settings) -> None:
@@ -45,7 +44,7 @@ def approve(name: str, stage: str | None, target: str | None, settings: Settings
     _answer(name, stage, target, settings, approved=True)
 
 
-@click.command(epilog=options.example("gitfleet reject hold-web-40ee3deb44"))
+@options.command("gitfleet reject hold-web-40ee3deb44")
 @_ANSWER
 def reject(name: str, stage: str | None, target: str | None, settings: Settings) -> None:
     """Reject a held removal, which stays held until the file that this commits says otherwise; or a STAGE of a RUN,
@@ -59,27 +58,30 @@ def reject(name: str, stage: str | None, target: str | None, settings: Settings)
 def _answer(name: str, stage: str | None, target: str | None, settings: Settings, *, approved: bool) -> None:
     from gitfleet.api.conditions import Status
     from gitfleet.api.values import NamespacedName
-    from gitfleet.loop.person_commits import FilesChange
+    from gitfleet.branches.person_commits import FilesChange
     from gitfleet.views import approval_path, approval_text
-    from gitfleet.wiring import open_workspace
+    from gitfleet.wiring.hub import open_workspace
 
+    status, verb = (Status.TRUE, "approve") if approved else (Status.FALSE, "reject")
     with open_workspace(settings, clusters="none") as workspace:
+        rejection = None
         if stage is not None:
-            _answer_stage(name, stage, workspace, settings, target, approved=approved)
-            return
-        request, answer, sentence = _request(name.removeprefix("hold/"), workspace)
-        status, verb = (Status.TRUE, "approve") if approved else (Status.FALSE, "reject")
-        if answer is status:
-            say(CliText.FILE_WATCHED_BRANCH_ALREADY(verb=verb, request=request.name))
-            return
-        rejection = _rejection(request, workspace)
-        naming = _naming(workspace, target, NamespacedName("", request.name), approved=approved)
-        say(f"{verb}s: {sentence}")
+            request, sentence = _stage_request(name, stage, workspace, verb)
+        else:
+            request, answer, title = _request(name.removeprefix("hold/"), workspace)
+            if answer is status:
+                say(CliText.FILE_WATCHED_BRANCH_ALREADY(verb=verb, request=request.name))
+                return
+            rejection, sentence = _rejection(request, workspace), f"{verb}s: {title}"
+        key = NamespacedName(request.namespace, request.name)
+        naming = _naming(workspace, target, key, approved=approved)
+        say(sentence)
 
         def change(paths: Collection[str]) -> FilesChange:
             name = rejection or naming(paths)
-            text = approval_text(name, status, request.digest).encode()
-            return FilesChange(subject=f"{verb.capitalize()} {request.name}", write={approval_path(name): text})
+            text = approval_text(name, status, request.digest, request.namespace, request.snapshot)
+            path = approval_path(name, request.namespace)
+            return FilesChange(subject=f"{verb.capitalize()} {key}", write={path: text.encode()})
 
         commits.commit_files(workspace, settings, change, target, workspace.verifier(request, status))
 
@@ -89,7 +91,7 @@ def _request(name: str, workspace: Workspace) -> tuple[Asked, Status | None, str
     from gitfleet.removals import asked
     from gitfleet.views import hold_document, hold_sentence
 
-    hold = workspace.driver.load_state(workspace.state_head()).holds.get(name)
+    hold = workspace.repository.load_state(workspace.state_head()).holds.get(name)
     if hold is not None:
         return asked(hold), hold.answer, hold_sentence(hold_document(hold))
     rewrite = workspace.rewrite()
@@ -98,36 +100,28 @@ def _request(name: str, workspace: Workspace) -> tuple[Asked, Status | None, str
     raise BadInput(CliText.NO_HOLD(name=name), hint=CliText.GITFLEET_GET_HOLDS_LISTS())
 
 
-def _answer_stage(
-    run: str, stage: str, workspace: Workspace, settings: Settings, target: str | None, *, approved: bool
-) -> None:
-    """Commit the answer to what a stage waits for, bound to that very request."""
-    from gitfleet.api.conditions import Status
-    from gitfleet.loop.person_commits import FilesChange
+def _stage_request(run: str, stage: str, workspace: Workspace, verb: str) -> tuple[Asked, str]:
+    """What a stage waits for, and what the answer is about in a sentence."""
     from gitfleet.rollout import staged
-    from gitfleet.views import approval_path, approval_text, pending_request
+    from gitfleet.views import pending_request
 
-    state = workspace.driver.load_state(workspace.state_head())
+    state = workspace.repository.load_state(workspace.state_head())
     request = pending_request(state, run, stage)
     if request is None:
         hint = CliText.GITFLEET_GET_APPROVALS_LISTS_STAGES()
         raise BadInput(CliText.RUN_WAITS_NO_APPROVAL_STAGE(run=run, stage=stage), hint=hint)
-    if request.run in state.runs and state.runs[request.run].finished:
+    record = state.runs.get(request.run)
+    if record is not None and record.finished:
         raise BadInput(CliText.RUN_OVER_NO_ANSWER_CHANGES(run=run), hint=CliText.ADD_NEW_RUN_GO())
-    key, status = request.key, Status.TRUE if approved else Status.FALSE
-    verb = "approve" if approved else "reject"
-    stopped = approved and request.run in state.runs and state.runs[request.run].state == "Stop"
-    after = CliText.RUN_STOPPED_GOES_ONLY_SPEC() if stopped else ""
-    say(CliText.STAGE_RUN_SNAPSHOT(verb=verb, stage=stage, run=run, snapshot_index=request.snapshot_index, after=after))
-    naming = _naming(workspace, target, key, approved=approved)
-
-    def change(paths: Collection[str]) -> FilesChange:
-        name = naming(paths)
-        content = approval_text(name, status, request.digest or "", key.namespace, request.snapshot_index)
-        path = approval_path(name, key.namespace)
-        return FilesChange(subject=f"{verb.capitalize()} {key}", write={path: content.encode()})
-
-    commits.commit_files(workspace, settings, change, target, workspace.verifier(staged.asked(request), status))
+    stopped = verb == "approve" and record is not None and record.state is RunState.STOP
+    sentence = CliText.STAGE_RUN_SNAPSHOT(
+        verb=verb,
+        stage=stage,
+        run=run,
+        snapshot_index=request.snapshot_index,
+        after=CliText.RUN_STOPPED_GOES_ONLY_SPEC() if stopped else "",
+    )
+    return staged.asked(request), sentence
 
 
 def _naming(
@@ -138,16 +132,15 @@ def _naming(
     from gitfleet.approvals import name_to_reject, next_name
 
     commit = workspace.commit_of(None)
-    there, watched = workspace.desired_at(commit).approvals, workspace.driver.reader.list_tree(commit)
+    approvals, watched = workspace.desired_at(commit).approvals, workspace.repository.reader.list_tree(commit)
     if approved:
-        return lambda paths: next_name(key.name, there, paths if target is None else watched, key.namespace)
-    return lambda _: name_to_reject(key.name, there, key.namespace)
+        return lambda paths: next_name(key.name, approvals, paths if target is None else watched, key.namespace)
+    return lambda _: name_to_reject(key.name, approvals, key.namespace)
 
 
 def _rejection(request: Asked, workspace: Workspace) -> str | None:
     """The name of the approval that rejects the hold now. BadInput for one that lies elsewhere than approvals do."""
-    from gitfleet.api.conditions import Status, find_condition
-    from gitfleet.api.holds import APPROVED
+    from gitfleet.api.conditions import APPROVED, Status, find_condition
     from gitfleet.approvals import given
     from gitfleet.views import approval_path
 

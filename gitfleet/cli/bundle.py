@@ -19,7 +19,7 @@ from gitfleet.errors import BadInput
 from gitfleet.settings import Settings
 
 if TYPE_CHECKING:
-    from gitfleet.loop.bundles import Way
+    from gitfleet.agent.bundles import Way
 
 _ID_DIGITS = 10
 _DEFAULT_MIB, _MOST_MIB = 64, 1024
@@ -44,7 +44,7 @@ _from = click.option(
 
 
 def _way(*, cluster: str, to: str, deliveries: str, members: str) -> Way:
-    from gitfleet.loop.bundles import End, Way
+    from gitfleet.agent.bundles import End, Way
 
     return Way(cluster=cluster, to=End(to), deliveries=deliveries, members=members)
 
@@ -77,9 +77,7 @@ def bundle() -> None:
     """Carry a cluster's branches in files, to a site without a way to the hub's repository and back."""
 
 
-@bundle.command(
-    epilog=options.example("gitfleet bundle export /srv/fleet.git from-eu-1 --cluster eu-1 --to hub"),
-)
+@bundle.command(epilog=options.example("gitfleet bundle export /srv/fleet.git from-eu-1 --cluster eu-1 --to hub"))
 @_settings
 @_file
 @_export_way
@@ -89,8 +87,8 @@ def export(settings: Settings, file: str, way: Way, max_size: int) -> None:
 
     FILE is readable to you alone, and there is all of it or what was there before.
     """
-    from gitfleet.loop.bundles import export_bundle
-    from gitfleet.wiring_bundles import open_bundles
+    from gitfleet.agent.bundles import export_bundle
+    from gitfleet.wiring.bundles import open_bundles
 
     commit, content = export_bundle(open_bundles(settings), way, limit=max_size << 20)
     if file == "-":
@@ -101,10 +99,7 @@ def export(settings: Settings, file: str, way: Way, max_size: int) -> None:
     say(f"{_named(file, 'stdout')} holds {way.branch} at {commit[:_ID_DIGITS]} ({len(content)} bytes)")
 
 
-@bundle.command(
-    "import",
-    epilog=options.example("gitfleet bundle import . from-eu-1 --cluster eu-1 --from hub"),
-)
+@bundle.command("import", epilog=options.example("gitfleet bundle import . from-eu-1 --cluster eu-1 --from hub"))
 @_settings
 @_file
 @_import_way
@@ -116,8 +111,8 @@ def import_(settings: Settings, file: str, way: Way, create: bool, max_size: int
     A delivery must have the last one in its history, and a report must be newer. FILE is not trusted: it moves this one
     branch or is refused.
     """
-    from gitfleet.loop.bundles import import_bundle
-    from gitfleet.wiring_bundles import make_site_repository, open_bundles, site_folder
+    from gitfleet.agent.bundles import import_bundle
+    from gitfleet.wiring.bundles import make_site_repository, open_bundles, site_folder
 
     way.check()  # before anything is made
     shown = _named(file, "stdin")
@@ -130,8 +125,8 @@ def import_(settings: Settings, file: str, way: Way, create: bool, max_size: int
             say(CliText.MADE_BARE_REPOSITORY(folder=folder))
     repo = open_bundles(settings)
     done = import_bundle(repo, content, way, shown=shown)
-    what = CliText.IS_NOW_AT() if done.moved else CliText.WAS_ALREADY_AT()
-    say(f"{done.branch} of {repo.shown} {what} {done.commit[:_ID_DIGITS]}")
+    state = CliText.IS_NOW_AT() if done.moved else CliText.WAS_ALREADY_AT()
+    say(f"{done.branch} of {repo.shown} {state} {done.commit[:_ID_DIGITS]}")
 
 
 def _named(file: str, stream: str) -> str:

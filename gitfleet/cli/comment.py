@@ -13,18 +13,15 @@ from gitfleet.errors import BadInput
 from gitfleet.settings import ForgeSettings
 
 
-def _chosen(**given: Unpack[options.ForgeOptions]) -> ForgeSettings:
-    chosen = options.forge_settings("", given)
+def _chosen(**values: Unpack[options.ForgeOptions]) -> ForgeSettings:
+    chosen = options.forge_settings("", values)
     if chosen is None:
         raise click.UsageError(CliText.NAME_FORGE_FORGE())
     return chosen
 
 
-@click.command(
-    epilog=options.example(
-        "gitfleet comment 12 comment.md --forge github \\",
-        "    --forge-repo acme/fleet --forge-token-env GITHUB_TOKEN",
-    )
+@options.command(
+    "gitfleet comment 12 comment.md --forge github \\", "    --forge-repo acme/fleet --forge-token-env GITHUB_TOKEN"
 )
 @click.argument("number", type=click.IntRange(min=1), metavar="NUMBER")
 @click.argument("file", type=click.File("rb"), default="-", metavar="[FILE]")
@@ -35,8 +32,8 @@ def comment(number: int, file: BinaryIO, forge: ForgeSettings) -> None:
     The comment that was put there before is replaced. FILE is what `gitfleet plan -o markdown` wrote; of a text that is
     too long for the forge the end is left out.
     """
-    from gitfleet.loop.comments import put_comment
-    from gitfleet.wiring import forge_tokens, open_forge
+    from gitfleet.serving.forge import put_comment
+    from gitfleet.wiring.publishers import forge_tokens, open_forge
 
     text = file.read().decode(errors="replace")
     if not text.strip():

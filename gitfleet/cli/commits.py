@@ -13,7 +13,7 @@ from gitfleet.cli.texts import CliText
 from gitfleet.settings import Settings
 
 if TYPE_CHECKING:
-    from gitfleet.loop.person_commits import Check, Committed, FilesChange, Tree
+    from gitfleet.branches.person_commits import Check, Committed, FilesChange, Tree
     from gitfleet.loop.workspace import Workspace
 
 _ID_DIGITS = 10
@@ -37,7 +37,7 @@ def commit_files(
 ) -> Committed:
     """Commit what `change` gives for the files that are there, to the watched branch or to `branch`, and say so. As
     PersonCommits.commit, with the identity that git knows here."""
-    from gitfleet.wiring import person_of
+    from gitfleet.wiring.hub import person_of
 
     commits = workspace.commits(person_of(settings.repo))
     made = commits.commit(change, branch, check)

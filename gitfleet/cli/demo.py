@@ -21,26 +21,25 @@ _MARK = ".gitfleet-demo"
 _LINK = re.compile(r"\[(`[^`]*`)\]\([^)]*\)")
 
 
-@click.command(epilog=options.example("gitfleet demo", "gitfleet demo --dir /tmp/demo"))
-@click.option(
+@options.command("gitfleet demo", "gitfleet demo --dir /tmp/demo")
+@options.path(
     "--dir",
     "directory",
-    type=click.Path(path_type=Path),
     metavar="DIR",
+    text="Where the demo is made; an earlier demo there is replaced (default: .demo).",
     default=Path(".demo"),
-    help="Where the demo is made; an earlier demo there is replaced (default: .demo).",
 )
 def demo(directory: Path) -> int:
     """Make a config repo with simulated clusters, reconcile it, and show the status that was written back."""
-    from gitfleet import wiring
+    from gitfleet.wiring import hub
 
     _clear(directory)
     repo = directory / "fleet"
-    wiring.make_repository(repo, dict(layout_files()), CliText.FLEET_SIMULATED_CLUSTERS())
+    hub.make_repository(repo, dict(layout_files()), CliText.FLEET_SIMULATED_CLUSTERS())
     say(CliText.CONFIG_REPO_ONE_COMMIT_MAIN(repo=repo))
     cache = directory / "cache"
     settings = options.settings_for(str(repo), cache_dir=cache, simulate_unconnected=True)
-    with wiring.open_workspace(settings) as workspace:
+    with hub.open_workspace(settings) as workspace:
         with progress_for("text", live=True) as progress:
             result = workspace.runner(progress.on_event).until_settled(120.0)
         readme = workspace.state_file("README.md")

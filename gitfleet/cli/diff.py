@@ -28,11 +28,7 @@ class DiffOptions:
     detailed_exitcode: bool
 
 
-@click.command(
-    epilog=options.example(
-        "gitfleet diff web", "gitfleet diff team-a/cart eu-1 -C my-fleet", "gitfleet diff web --snapshots 3 4"
-    )
-)
+@options.command("gitfleet diff web", "gitfleet diff team-a/cart eu-1 -C my-fleet", "gitfleet diff web --snapshots 3 4")
 @click.argument("placement", metavar="PLACEMENT")
 @click.argument("cluster", metavar="[CLUSTER]", required=False)
 @options.collected(
@@ -58,28 +54,28 @@ def diff(placement: str, cluster: str | None, request: DiffOptions, settings: Se
     Only the fields that the manifests name are compared, and with comparisonOption FullComparison all fields. Values of
     Secrets are never shown. The exit code is 1 when a cluster could not be compared. Nothing is written.
     """
-    from gitfleet import wiring
     from gitfleet.views import differing
+    from gitfleet.wiring import hub
 
     if request.snapshots is not None and (cluster is not None or request.rev is not None):
         raise BadInput(CliText.SNAPSHOTS_COMPARES_TWO_SNAPSHOTS())
-    with wiring.open_workspace(settings, clusters=request.clusters) as workspace:
+    with hub.open_workspace(settings, clusters=request.clusters) as workspace:
         if request.snapshots is not None:
             document = workspace.snapshots_diff(placement, *request.snapshots)
         else:
             document = workspace.diff(placement, cluster, request.rev)
-    failed = [one for one in document.get("clusters", ()) if not one["compared"]]
+    rows = document.get("clusters", ())
+    failed = [row for row in rows if not row["compared"]]
     if output == "json":
         print_json(document)
     elif request.snapshots is not None:
         _show_rows(document["objects"], between_snapshots=True)
         show(_summary(len(document["objects"]), document["same"]))
     else:
-        _show_clusters([one for one in document["clusters"] if one["compared"]])
-    for one in failed:
-        say(CliText.ERROR_NOT_COMPARED(one=one["clusterName"], one_2=one["message"]))
-    unread = any(row["state"] == "Unreadable" for one in document.get("clusters", ()) for row in one["objects"])
-    if failed or unread:
+        _show_clusters([row for row in rows if row["compared"]])
+    for row in failed:
+        say(CliText.ERROR_NOT_COMPARED(one=row["clusterName"], one_2=row["message"]))
+    if failed or any(body["state"] == "Unreadable" for row in rows for body in row["objects"]):
         return 1
     return 2 if request.detailed_exitcode and differing(document) else 0
 
@@ -87,22 +83,20 @@ def diff(placement: str, cluster: str | None, request: DiffOptions, settings: Se
 def _show_clusters(compared: list[Mapping[str, Any]]) -> None:
     """Clusters that differ in the same way stand together."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
-    for one in compared:
-        groups.setdefault("\n".join(_lines(one["objects"])), []).append(one)
+    for cluster in compared:
+        groups.setdefault("\n".join(_lines(cluster["objects"])), []).append(cluster)
     for group in groups.values():
         first = group[0]
-        show_wrapped(
-            f"{names(tuple(one['clusterName'] for one in group))}: {_summary(len(first['objects']), first['same'])}",
-            "  ",
-        )
+        clusters = names(tuple(cluster["clusterName"] for cluster in group))
+        show_wrapped(f"{clusters}: {_summary(len(first['objects']), first['same'])}", "  ")
         _show_rows(first["objects"])
 
 
-def _summary(different: int, same: int) -> str:
+def _summary(different: int, equal: int) -> str:
     return (
-        f"{different} of {counted(different + same, 'object')} differ"
+        f"{different} of {counted(different + equal, 'object')} differ"
         if different
-        else CliText.NO_DIFFERENCE(count=counted(same, "object"))
+        else CliText.NO_DIFFERENCE(count=counted(equal, "object"))
     )
 
 

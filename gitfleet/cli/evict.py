@@ -14,14 +14,12 @@ from gitfleet.errors import BadInput
 from gitfleet.settings import Settings
 
 if TYPE_CHECKING:
-    from gitfleet.loop.person_commits import FilesChange
+    from gitfleet.branches.person_commits import FilesChange
     from gitfleet.model.state import FleetState
 
 
-@click.command(
-    epilog=options.example(
-        "gitfleet evict web eu-1 -C ssh://git.example.com/fleet", "gitfleet evict web eu-1 --branch drain-eu-1"
-    )
+@options.command(
+    "gitfleet evict web eu-1 -C ssh://git.example.com/fleet", "gitfleet evict web eu-1 --branch drain-eu-1"
 )
 @click.argument("placement", metavar="PLACEMENT")
 @click.argument("cluster", metavar="CLUSTER")
@@ -33,18 +31,18 @@ def evict(placement: str, cluster: str, target: str | None, settings: Settings) 
     It is decided once, within the placement's ClusterResourcePlacementDisruptionBudget; `gitfleet get evictions` says
     what became of it. A protected branch takes it by a pull request: commit it to a branch with --branch.
     """
-    from gitfleet.loop.person_commits import FilesChange
+    from gitfleet.branches.person_commits import FilesChange
     from gitfleet.views import eviction_path, eviction_text, free_name
-    from gitfleet.wiring import open_workspace
+    from gitfleet.wiring.hub import open_workspace
 
     with open_workspace(settings, clusters="none") as workspace:
-        state = workspace.driver.load_state(workspace.state_head())
+        state = workspace.repository.load_state(workspace.state_head())
         _check(state, placement, cluster)
         taken = {*state.evictions, *workspace.desired_at(workspace.commit_of(None)).evictions}
 
-        def change(there: Collection[str]) -> FilesChange:
+        def change(paths: Collection[str]) -> FilesChange:
             # An eviction is decided once, and its name is not used again.
-            name = free_name(f"{placement}-{cluster}", lambda name: name in taken or eviction_path(name) in there)
+            name = free_name(f"{placement}-{cluster}", lambda name: name in taken or eviction_path(name) in paths)
             path, text = eviction_path(name), eviction_text(name, placement, cluster)
             say(f"{path} evicts {placement} from {cluster}")
             return FilesChange(subject=f"Evict {placement} from {cluster}", write={path: text.encode()})

@@ -10,7 +10,7 @@ import click
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.snapshots import snapshot_index
 from gitfleet.cli import options
-from gitfleet.cli.messages import left_out, newer_commits, say
+from gitfleet.cli.messages import newer_commits, say
 from gitfleet.cli.output import print_json, print_table, show_wrapped
 from gitfleet.cli.texts import CliText
 from gitfleet.errors import BadInput
@@ -18,11 +18,7 @@ from gitfleet.formats.near_names import did_you_mean
 from gitfleet.settings import Settings
 
 
-@click.command(
-    epilog=options.example(
-        "gitfleet explain web", "gitfleet explain web eu-1", "gitfleet explain team-a/cart -C my-fleet"
-    )
-)
+@options.command("gitfleet explain web", "gitfleet explain web eu-1", "gitfleet explain team-a/cart -C my-fleet")
 @click.argument("placement", metavar="PLACEMENT")
 @click.argument("cluster", metavar="[CLUSTER]", required=False)
 @options.at
@@ -39,15 +35,15 @@ def explain(
     """
     if at is not None and rev is not None:
         raise BadInput(CliText.REV_NOT_GO_TOGETHER(), hint=CliText.READS_STATE_REV_WORKS_OUT())
-    found = None if rev is not None else _recorded(settings, placement, at)
-    if found is None:
-        from gitfleet import wiring
+    explanation = None if rev is not None else _recorded(settings, placement, at)
+    if explanation is None:
+        from gitfleet.wiring import hub
 
-        with wiring.open_workspace(settings, clusters="recorded") as workspace:
+        with hub.open_workspace(settings, clusters="recorded") as workspace:
             if rev is None and (rewrite := workspace.rewrite()) is not None:
                 say(f"error: {rewrite.fault()}")
-            found = workspace.explain(placement, rev)
-    standing, rows = found
+            explanation = workspace.explain(placement, rev)
+    standing, rows = explanation
     if cluster is not None:
         names = [row["clusterName"] for row in rows]
         rows = [row for row in rows if row["clusterName"] == cluster]
@@ -83,22 +79,24 @@ def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[dict[
     from gitfleet.api.quarantines import Quarantine
     from gitfleet.api.runs import ApprovalRequest, RunRecord
     from gitfleet.api.workload_records import RolloutRecord
-    from gitfleet.wiring_state import NoState, open_state
+    from gitfleet.wiring.state import NoState, open_state
 
     try:
-        opened = open_state(settings, at, left_out)
+        opened = open_state(settings, at)
     except NoState:
         return None
     reader, head = opened.reader, opened.reader.head()
-    record = next((found for found in reader.records(placement) if str(found.placement.key) == placement), None)
+    record = next(
+        (candidate for candidate in reader.records(placement) if str(candidate.placement.key) == placement), None
+    )
     if record is None:
         if at is None:
             return None
-        known = [str(file.placement.key) for file in reader.placements()]
-        raise views.no_placement(placement, known, reader.each(RunRecord))
+        names = [str(file.placement.key) for file in reader.placements()]
+        raise views.no_placement(placement, names, reader.each(RunRecord))
     now = opened.now if at is None else head.last_changed or opened.now
-    what = CliText.REV_WORKS_OUT_LEAD(watch_branch=settings.watch_branch or "main")
-    if at is None and (newer := newer_commits(opened, what)):
+    advice = CliText.REV_WORKS_OUT_LEAD(watch_branch=settings.watch_branch or "main")
+    if at is None and (newer := newer_commits(opened, advice)):
         say(newer)
     beside = views.Recorded(
         now=now,
@@ -107,10 +105,9 @@ def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[dict[
         freezes=head.freezes,
         clusters=(clusters := {cluster.name: cluster for cluster in reader.clusters()}),
         quarantines=reader.each(Quarantine),
-        others=reader.records() if record.placement.deleting is not None else (),
+        holds=reader.holds(),
     )
-    held = views.held_clusters(clusters.values())
-    rows = views.explanation(record, clusters, opened.profile(), views.recorded_plan(record, beside), now, held)
+    rows = views.explanation(record, clusters, opened.profile(), views.recorded_plan(record, beside), now)
     rows = views.with_evictions(rows, record.placement.key, reader.evictions(), reader.faults())
     rows = views.with_rollouts(rows, record, reader.each(RolloutRecord))
     return views.standing_lines(record, beside), rows
@@ -163,6 +160,13 @@ def sentences(placement: str, row: Mapping[str, Any]) -> list[str]:
             CliText.ITS_BINDING_IS_WITH_IT(
                 row=row["state"], row_2=row["resourceSnapshot"] or CliText.NO_SNAPSHOT_YET(), has=has
             )
+        )
+    for chosen in row.get("variants", ()):
+        labels = ", ".join(f"{key}={value}" for key, value in chosen["labels"].items())
+        because = f" ({labels})" if labels else ""
+        lines.append(
+            f"{chosen['folder']}: "
+            + (f"variant {chosen['variant']}{because}" if chosen["variant"] else CliText.NO_VARIANT())
         )
     if row["next"]:
         lines.append(f"Next: {row['next']}")

@@ -47,19 +47,19 @@ class Condition:
 
     def met(self, document: Mapping[str, Any]) -> str:
         """What meets it in a Plan document, "" when nothing does."""
-        found, whole, sentence = _counted(self.word, document)
-        exceeded = found * 100 > whole * self.limit if self.percent else found > self.limit
-        return sentence if found and exceeded else ""
+        number, whole, sentence = _counted(self.word, document)
+        exceeded = number * 100 > whole * self.limit if self.percent else number > self.limit
+        return sentence if number and exceeded else ""
 
 
 def read_conditions(text: str) -> tuple[Condition, ...]:
     """The conditions that a comma list names; ValueError with one sentence for a spelling that says nothing known."""
-    found = tuple(_condition(part.strip()) for part in text.split(","))
-    if any(one.word == "none" for one in found):
-        if len(found) > 1:
+    conditions = tuple(_condition(part.strip()) for part in text.split(","))
+    if any(condition.word == "none" for condition in conditions):
+        if len(conditions) > 1:
             raise ValueError(CliText.NONE_STANDS_ALONE())
         return ()
-    return found
+    return conditions
 
 
 def _condition(text: str) -> Condition:
@@ -98,7 +98,9 @@ def _counted(word: str, document: Mapping[str, Any]) -> tuple[int, int, str]:
         blocked = len({row["placement"] for row in document["blocked"]})
         parts = [CliText.COMMIT_HAS(count=counted(number, "error"))] if number else []
         parts += [CliText.CANNOT_ROLLED_OUT(count=counted(blocked, "placement"))] if blocked else []
-        return number + blocked, 0, " and ".join(parts)
+        refused = sum(run["state"] == "refused" for run in document["runs"])
+        parts += [CliText.WOULD_BE_REFUSED(count=counted(refused, "run"))] if refused else []
+        return number + blocked + refused, 0, " and ".join(parts)
     if word == "unreachable":
         number = len(document["unreachable"])
         return number, 0, CliText.NOT_ANSWER(count=counted(number, "cluster"), verb=agreeing(number, "does", "do"))

@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from gitfleet.cli import options
-from gitfleet.cli.messages import left_out, newer_commits, say
+from gitfleet.cli.messages import newer_commits, say
 from gitfleet.cli.output import print_json, print_table, print_yaml, show, show_wrapped
 from gitfleet.cli.texts import CliText
 from gitfleet.errors import BadInput
 from gitfleet.settings import Settings
 
 if TYPE_CHECKING:
+    from gitfleet.api.objects import JsonObject
+    from gitfleet.model.desired import Desired
     from gitfleet.views import Table
-    from gitfleet.wiring_state import OpenedState
+    from gitfleet.wiring.state import OpenedState
 
 
 _KEY = re.compile(" *[^: ][^:]*: +")
 """What stands before a value in a line of `describe`."""
 
 
-@click.command(
-    epilog=options.example(
-        "gitfleet get crp", "gitfleet get bindings -o wide", "gitfleet get mc eu-1 -o yaml -C my-fleet"
-    )
-)
+@options.command("gitfleet get crp", "gitfleet get bindings -o wide", "gitfleet get mc eu-1 -o yaml -C my-fleet")
 @click.argument("kind", metavar="KIND")
 @click.argument("name", metavar="[NAME]", required=False)
 @options.at
@@ -57,7 +55,7 @@ def get(kind: str, name: str | None, at: str | None, settings: Settings, output:
         say(notice)
 
 
-@click.command(epilog=options.example("gitfleet describe crp web", "gitfleet describe mc eu-1 -C my-fleet"))
+@options.command("gitfleet describe crp web", "gitfleet describe mc eu-1 -C my-fleet")
 @click.argument("kind", metavar="KIND")
 @click.argument("name", metavar="NAME")
 @options.at
@@ -68,15 +66,15 @@ def describe(kind: str, name: str, at: str | None, settings: Settings) -> None:
     from gitfleet.api.kinds import list_named
     from gitfleet.views import describe_lines, rollout_lines, run_waits
 
-    found, opened = _objects(settings, kind, name, at)
-    for line in describe_lines(found[0]):
+    objects, opened = _objects(settings, kind, name, at)
+    for line in describe_lines(objects[0]):
         key = _KEY.match(line)
         show_wrapped(line, " " * key.end() if key is not None else "")
     if opened is None:
         return
     listed_as = list_named(kind)
     waits = run_waits(listed_as, opened.reader, name, opened.now)
-    progress = rollout_lines(listed_as, opened.reader, found[0])
+    progress = rollout_lines(listed_as, opened.reader, objects[0])
     for title, lines in (("Waits For:", waits), ("Progress:", progress)):
         for line in (title, *(f"  {line}" for line in lines)) if lines else ():
             show_wrapped(line, "    ")
@@ -89,11 +87,11 @@ def _objects(
     there."""
     from gitfleet import views
     from gitfleet.api.kinds import list_named
-    from gitfleet.wiring_state import open_state
+    from gitfleet.wiring.state import open_state
 
-    opened = open_state(settings, at, left_out) if list_named(kind) in views.kinds() else None
-    found = views.objects_of(kind, opened.reader, name) if opened else _written(settings, kind, name, at)
-    return [views.shown_object(body) for body in _named(kind, name, found)], opened
+    opened = open_state(settings, at) if list_named(kind) in views.kinds() else None
+    objects = views.objects_of(kind, opened.reader, name) if opened else _written(settings, kind, name, at)
+    return [views.shown_object(body) for body in _named(kind, name, objects)], opened
 
 
 def _table(settings: Settings, kind: str, name: str | None, at: str | None, *, wide: bool) -> tuple[Table, str]:
@@ -101,13 +99,12 @@ def _table(settings: Settings, kind: str, name: str | None, at: str | None, *, w
     and that freezes may be newer."""
     from gitfleet import views
     from gitfleet.api.kinds import list_named
-    from gitfleet.cli import desired_kinds
-    from gitfleet.wiring_state import open_state
+    from gitfleet.wiring.state import open_state
 
     listed_as = list_named(kind)
     if listed_as not in views.kinds():
-        return desired_kinds.table_of(_named(kind, name, _written(settings, kind, name, at))), ""
-    opened = open_state(settings, at, left_out)
+        return _table_of(_named(kind, name, _written(settings, kind, name, at))), ""
+    opened = open_state(settings, at)
     table = views.table_of(kind, opened.reader, name, now=opened.now, wide=wide)
     _named(kind, name, table.rows)
     if listed_as == "freezes" and at is None:
@@ -120,22 +117,22 @@ def _table(settings: Settings, kind: str, name: str | None, at: str | None, *, w
 
 def _written(settings: Settings, kind: str, name: str | None, at: str | None) -> Sequence[Any]:
     """What people wrote, from the watched branch."""
-    from gitfleet import views, wiring
+    from gitfleet import views
     from gitfleet.api.kinds import list_named
-    from gitfleet.cli import desired_kinds
+    from gitfleet.wiring import hub
 
     listed_as = list_named(kind)
     if at is not None:
         raise BadInput(CliText.STAND_WATCHED_BRANCH(listed_as=listed_as), hint="leave --at away")
-    with wiring.open_workspace(settings, clusters="none") as workspace:
+    with hub.open_workspace(settings, clusters="none") as workspace:
         desired = workspace.desired_at(workspace.commit_of(None))
-        return views.in_scope(kind, desired_kinds.objects_of(listed_as, desired, name))
+        return views.in_scope(kind, _objects_named(listed_as, desired, name))
 
 
-def _named(kind: str, name: str | None, found: Sequence[Any]) -> Sequence[Any]:
-    if name is not None and not found:
+def _named(kind: str, name: str | None, objects: Sequence[Any]) -> Sequence[Any]:
+    if name is not None and not objects:
         raise BadInput(CliText.THERE_IS_NO(kind=kind, name=name), hint=CliText.GITFLEET_GET_LISTS(kind=kind))
-    return found
+    return objects
 
 
 def _print_objects(objects: Sequence[Any], name: str | None, output: str) -> None:
@@ -147,5 +144,26 @@ def _print_objects(objects: Sequence[Any], name: str | None, output: str) -> Non
     elif not objects:
         say(CliText.NO_RESOURCES_FOUND())
     else:
-        for found in objects:
-            show(f"{found['kind'].lower()}/{found['metadata']['name']}")
+        for body in objects:
+            show(f"{body['kind'].lower()}/{body['metadata']['name']}")
+
+
+def _objects_named(listed_as: str, desired: Desired, name: str | None = None) -> list[JsonObject]:
+    """The objects that are listed together, or those of a name (`name` or `namespace/name`), by their names."""
+    bodies = sorted((value.body for value in desired.objects.get(listed_as, {}).values()), key=_identity)
+    return [body for body in bodies if name is None or name in (_identity(body)[1], "/".join(_identity(body)))]
+
+
+def _table_of(objects: Iterable[JsonObject]) -> Table:
+    """Name and kind of each, the namespace where one has any."""
+    from gitfleet.views import Table
+
+    rows = [(*_identity(body), str(body.get("kind", ""))) for body in objects]
+    if any(space for space, _, _ in rows):
+        return Table(("NAMESPACE", "NAME", "KIND"), tuple(rows))
+    return Table(("NAME", "KIND"), tuple(row[1:] for row in rows))
+
+
+def _identity(body: JsonObject) -> tuple[str, str]:
+    metadata: Mapping[str, Any] = body.get("metadata") or {}
+    return str(metadata.get("namespace") or ""), str(metadata.get("name") or "")

@@ -23,7 +23,7 @@ def git_credentials() -> GitCredentials:
     """What the variables name. BadInput for those that do not go together, and for a proxy that is no URL."""
     password, password_file = _text("GITFLEET_GIT_PASSWORD"), _file("GITFLEET_GIT_PASSWORD_FILE")
     app, proxy = _app(), _text("GITFLEET_GIT_PROXY")
-    if sum(one is not None for one in (password, password_file, app)) > 1:
+    if sum(value is not None for value in (password, password_file, app)) > 1:
         raise BadInput(CliText.GIVE_ONE_GITFLEET_GIT_PASSWORD(app=_APP[0]))
     if proxy is not None:
         _check_proxy(proxy)

@@ -2,30 +2,51 @@
 
 from __future__ import annotations
 
+import posixpath
 import shlex
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import Final
 
 import click
 
+from gitfleet import __version__
 from gitfleet.cli import options
 from gitfleet.cli.messages import say
+from gitfleet.cli.schema import EVERY_KIND, schema_files
 from gitfleet.cli.texts import CliText
 from gitfleet.errors import BadInput
 from gitfleet.formats.sentences import and_more
 
-
-@click.command(
-    epilog=options.example(
-        "gitfleet init my-fleet", "cd my-fleet", 'git init -b main && git add . && git commit -m "My fleet"'
-    )
+_ACTIONS: Final = (
+    ("action/action.yml", "actions/gitfleet/action.yml"),
+    ("{forge}/workflow.yml", "workflows/gitfleet.yml"),
 )
+_FORGE_FILES: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
+    "github": _ACTIONS,
+    "gitea": _ACTIONS,
+    "gitlab": (("gitlab/gitfleet.yml", "gitfleet.yml"), ("gitlab/gitlab-ci.yml", "../.gitlab-ci.yml")),
+}
+"""The files of each forge in `ci/`, and where they stand below the forge's own folder."""
+
+
+@options.command("gitfleet init my-fleet", "cd my-fleet", 'git init -b main && git add . && git commit -m "My fleet"')
 @click.argument("directory", metavar="[DIR]", default=Path(), type=click.Path(path_type=Path))
+@click.option(
+    "--ci",
+    "forge",
+    type=click.Choice(tuple(_FORGE_FILES)),
+    help="Add checks of pull requests; to a fleet, add only these.",
+)
 @click.option("--force", is_flag=True, help="Write even where files of the same name are.")
-def init(directory: Path, force: bool) -> None:
+def init(directory: Path, forge: str | None, force: bool) -> None:
     """Lay out a config repo that already works in DIR (default: this folder)."""
-    files = dict(layout_files())
+    is_fleet = forge is not None and (directory / "gitfleet.yaml").exists()
+    files = {} if is_fleet else dict(layout_files())
+    if forge is not None:
+        files |= ci_files(forge)
     try:
         existing = sorted(path for path in files if (directory / path).exists())
         if existing and not force:
@@ -44,20 +65,42 @@ def init(directory: Path, force: bool) -> None:
     say(CliText.FILES_NEXT(count=len(files), resolve=directory.resolve()))
     if directory.resolve() != Path.cwd():
         say(f"  cd {shlex.quote(str(directory))}")
-    say(CliText.GIT_INIT_B_MAIN_GIT())
-    say(CliText.GITFLEET_PLAN_CLUSTERS_SIMULATED())
+    if forge is not None:
+        say(CliText.NAME_TEAMS_CODEOWNERS(forge=forge))
+    if not is_fleet:
+        say(CliText.GIT_INIT_B_MAIN_GIT())
+        say(CliText.GITFLEET_PLAN_CLUSTERS_SIMULATED())
 
 
 def layout_files() -> list[tuple[str, bytes]]:
     """The files of `repo-layout/`, which travels inside the package, as (path, content)."""
-    packaged = resources.files("gitfleet") / "cli" / "layout"
-    root: Traversable = packaged if packaged.is_dir() else Path(__file__).resolve().parents[2] / "repo-layout"
-    return sorted(_walk(root, ""))
+    return sorted(_walk(_packaged("layout", "repo-layout"), ""))
+
+
+def ci_files(forge: str) -> dict[str, bytes]:
+    """What checks the pull requests of a fleet on a forge, by path; who reviews them; what its editors need."""
+    files = dict(_walk(_packaged("ci", "ci"), ""))
+    pairs = [(source.format(forge=forge), f".{forge}/{path}") for source, path in _FORGE_FILES[forge]]
+    pairs += [
+        ("CODEOWNERS", f".{forge}/CODEOWNERS"),
+        ("pre-commit-config.yaml", ".pre-commit-config.yaml"),
+        ("vscode-settings.json", ".vscode/settings.json"),
+    ]
+    copies = {
+        posixpath.normpath(path): files[source].replace(b"@VERSION@", __version__.encode()) for source, path in pairs
+    }
+    return copies | {f".gitfleet/schemas/{EVERY_KIND}": schema_files()[EVERY_KIND]}
+
+
+def _packaged(name: str, folder: str) -> Traversable:
+    """A folder of the project that travels inside the package."""
+    packaged = resources.files("gitfleet") / "cli" / name
+    return packaged if packaged.is_dir() else Path(__file__).resolve().parents[2] / folder
 
 
 def _walk(folder: Traversable, prefix: str) -> list[tuple[str, bytes]]:
-    found: list[tuple[str, bytes]] = []
+    files: list[tuple[str, bytes]] = []
     for entry in folder.iterdir():
         path = f"{prefix}{entry.name}"
-        found += _walk(entry, f"{path}/") if entry.is_dir() else [(path, entry.read_bytes())]
-    return found
+        files += _walk(entry, f"{path}/") if entry.is_dir() else [(path, entry.read_bytes())]
+    return files

@@ -130,8 +130,8 @@ def saved_report(arguments: list[str], error: BaseException) -> Path:
 
 def _shortened(text: str, arguments: list[str]) -> str:
     """The text with no argument repeated beyond its first characters."""
-    for given in arguments:
-        for argument in (given, given.partition("=")[2]):
+    for word in arguments:
+        for argument in (word, word.partition("=")[2]):
             if len(argument) > _LONGEST_ARGUMENT:
                 text = text.replace(argument, f"{argument[:_LONGEST_ARGUMENT]}…")
     return text
@@ -149,7 +149,7 @@ def _leave(code: int) -> NoReturn:
         if thread is not threading.main_thread() and not thread.daemon:
             thread.join(_LAST_SECONDS)
             if thread.is_alive():
-                from gitfleet.wiring import end_programs
+                from gitfleet.wiring.hub import end_programs
 
                 end_programs()
                 sys.stderr.flush()

@@ -1,20 +1,24 @@
-"""Messages to people, on stderr: one line at a time, without control characters."""
+"""Messages to people, on stderr: one line at a time, without control characters. A line is folded to the width of a
+terminal, and only there: in a pipe each stays one line."""
 
 from __future__ import annotations
 
+import shutil
 import sys
-from typing import TYPE_CHECKING
+import textwrap
+from typing import TYPE_CHECKING, Final, TextIO
 
 import click
 
-from gitfleet.cli.folding import folded
 from gitfleet.cli.texts import CliText
 
 if TYPE_CHECKING:
-    from gitfleet.wiring_state import OpenedState
+    from gitfleet.wiring.state import OpenedState
 
 LONGEST_LINE = 2000
 MOST_LINES = 20
+NARROWEST: Final = 20
+"""Less room than this is not used: what is folded into it cannot be read."""
 
 
 def plain(text: str) -> str:
@@ -31,14 +35,9 @@ def say(text: str) -> None:
     click.echo(folded(indent + plain(text), f"{indent}  ", sys.stderr), err=True)
 
 
-def left_out(sentence: str) -> None:
-    """A warning of a file of the state branch that is not in what is shown."""
-    say(CliText.WARNING_SHOWN_WITHOUT(sentence=sentence))
-
-
 def newer_commits(opened: OpenedState, otherwise: str) -> str:
     """That the watched branch has commits that the state does not know, and why or what to do; "" for none."""
-    from gitfleet.api.holds import REWRITE_PREFIX
+    from gitfleet.api.staged import REWRITE_PREFIX
 
     watched = opened.watched
     if watched in (None, opened.reader.head().observed_commit):
@@ -53,3 +52,23 @@ def warn_some(title: str, sentences: list[str], more: str) -> None:
         say(f"{title}: {sentence}")
     if len(sentences) > MOST_LINES:
         say(f"{title}: and {len(sentences) - MOST_LINES} more; {more}")
+
+
+def folded(line: str, indent: str, stream: TextIO) -> str:
+    """A line without control characters as `stream` is to show it: its further lines begin with `indent`."""
+    width = terminal_width(stream)
+    if width is None or len(line) <= width:
+        return line
+    text = line.lstrip(" ")
+    return textwrap.fill(
+        text,
+        max(width, len(indent) + NARROWEST),
+        initial_indent=line[: len(line) - len(text)],
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+    )
+
+
+def terminal_width(stream: TextIO) -> int | None:
+    """The columns of the terminal that shows a stream; None when a file or another program reads it."""
+    return shutil.get_terminal_size().columns if stream.isatty() else None

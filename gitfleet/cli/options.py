@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, Protocol, TypedDict, TypeVar, Unpack, cast
@@ -36,7 +37,19 @@ def _not_ours(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> 
     return names
 
 
-_PATH = click.Path(path_type=Path)
+PATH = click.Path(path_type=Path)
+
+
+def path(*names: str, metavar: str, text: str, **more: Any) -> Decorator:
+    """An option that names a file or a folder."""
+    return click.option(*names, type=PATH, metavar=metavar, help=text, **more)
+
+
+def repeatable(*names: str, metavar: str, text: str, otherwise: str = "", **more: Any) -> Decorator:
+    """An option that may be given several times; `otherwise` says what counts where it is not given."""
+    ending = f"repeatable; default: {otherwise}" if otherwise else "repeatable"
+    return click.option(*names, multiple=True, metavar=metavar, help=f"{text} ({ending}).", **more)
+
 
 repo = click.argument("repo", metavar="[REPO]", default=".")
 in_repo = click.option(
@@ -45,21 +58,14 @@ in_repo = click.option(
 rev = click.option("--rev", metavar="REV", help="Commit, branch or tag to read instead of the watched branch.")
 at = click.option("--at", metavar="COMMIT", help="A commit of the state branch to read instead of its head.")
 branch = click.option("--branch", metavar="NAME", help="Branch to watch instead of the FleetConfig's (main).")
-kubeconfig = click.option(
-    "--kubeconfig", type=_PATH, metavar="FILE", envvar="KUBECONFIG", help="Where connection.context is looked up."
-)
-kubeconfig_dir = click.option(
-    "--kubeconfig-dir", type=_PATH, metavar="DIR", help="Where connection.kubeconfig.file is looked up."
-)
-allow_exec = click.option(
-    "--allow-exec", multiple=True, metavar="PROGRAM", help="A login plug-in that kubeconfig files may run (repeatable)."
-)
-exec_env = click.option(
+kubeconfig = path("--kubeconfig", metavar="FILE", text="Where connection.context is looked up.", envvar="KUBECONFIG")
+kubeconfig_dir = path("--kubeconfig-dir", metavar="DIR", text="Where connection.kubeconfig.file is looked up.")
+allow_exec = repeatable("--allow-exec", metavar="PROGRAM", text="A login plug-in that kubeconfig files may run")
+exec_env = repeatable(
     "--exec-env",
-    multiple=True,
     metavar="NAME",
+    text="A variable of this process that login plug-ins get beside PATH",
     callback=_not_ours,
-    help="A variable of this process that login plug-ins get beside PATH (repeatable).",
 )
 in_cluster = click.option(
     "--in-cluster",
@@ -68,22 +74,16 @@ in_cluster = click.option(
     metavar="allow|never",
     help="Whether a member may be the cluster that gitfleet runs in (default: allow).",
 )
-secret_namespace = click.option(
+secret_namespace = repeatable(
     "--secret-namespace",
-    multiple=True,
     metavar="NAMESPACE",
-    help="Where Secrets with kubeconfigs may lie (repeatable; default: the pod's own namespace).",
+    text="Where Secrets with kubeconfigs may lie",
+    otherwise="the pod's own namespace",
 )
-cache_dir = click.option(
-    "--cache-dir",
-    type=_PATH,
-    metavar="DIR",
-    envvar="GITFLEET_CACHE_DIR",
-    help="Mirror and parse cache; losing it costs time only.",
+cache_dir = path(
+    "--cache-dir", metavar="DIR", text="Mirror and parse cache; losing it costs time only.", envvar="GITFLEET_CACHE_DIR"
 )
-simulated_dir = click.option(
-    "--simulated-dir", type=_PATH, metavar="DIR", help="Where simulated clusters are kept between runs."
-)
+simulated_dir = path("--simulated-dir", metavar="DIR", text="Where simulated clusters are kept between runs.")
 
 
 def combined(*options: Decorator) -> Decorator:
@@ -103,26 +103,22 @@ def collected(argument: str, make: Callable[..., object], *options: Decorator) -
     def names() -> tuple[str, ...]:
         def probe() -> None: ...
 
-        return tuple(one.name or "" for one in click.command(combined(*options)(probe)).params)
+        return tuple(parameter.name or "" for parameter in click.command(combined(*options)(probe)).params)
 
     def decorate(command: F) -> F:
         taken = names()
 
         @wraps(command)
-        def call(**given: Any) -> Any:
-            values = {name: given.pop(name) for name in taken}
-            return command(**{argument: make(**values)}, **given)
+        def call(**arguments: Any) -> Any:
+            values = {name: arguments.pop(name) for name in taken}
+            return command(**{argument: make(**values)}, **arguments)
 
         return combined(*options)(cast(F, call))
 
     return decorate
 
 
-def connections(command: F) -> F:
-    """How member clusters are reached."""
-    return combined(kubeconfig, kubeconfig_dir, allow_exec, exec_env, in_cluster, secret_namespace, simulated_dir)(
-        command
-    )
+connections = combined(kubeconfig, kubeconfig_dir, allow_exec, exec_env, in_cluster, secret_namespace, simulated_dir)
 
 
 def output(*formats: str) -> Decorator:
@@ -141,6 +137,11 @@ def example(*lines: str) -> str:
     """The end of a command's help: examples, each on its line."""
     title = "Example:" if len(lines) == 1 else "Examples:"
     return "\n".join(("\b", title, *(f"  {line}" for line in lines)))
+
+
+def command(*examples: str) -> Callable[[Callable[..., Any]], click.Command]:
+    """What makes a function a command, whose help ends in examples."""
+    return click.command(epilog=example(*examples))
 
 
 def cache_dir_for(repo: str, chosen: Path | None) -> Path:
@@ -183,20 +184,18 @@ def _temporary_cache(why: str) -> Path:
     return Path(click.get_current_context().with_resource(made))
 
 
-approval_policy = click.option(
+approval_policy = path(
     "--approval-policy",
-    type=_PATH,
     metavar="FILE",
-    help="Who may approve, in the form of spec.approvals of the FleetConfig, which it outranks.",
+    text="Who may approve, in the form of spec.approvals of the FleetConfig, which it outranks.",
 )
 
 
-sops_age_key_file = click.option(
+sops_age_key_file = path(
     "--sops-age-key-file",
-    type=_PATH,
     metavar="FILE",
+    text="The age keys that Secrets encrypted with SOPS are decrypted with.",
     envvar="GITFLEET_SOPS_AGE_KEY_FILE",
-    help="The age keys that Secrets encrypted with SOPS are decrypted with.",
 )
 
 
@@ -204,7 +203,7 @@ forge = combined(
     click.option("--forge", metavar="NAME", help="Show requests and statuses on a forge: github, gitlab or gitea."),
     click.option("--forge-url", metavar="URL", help="Where it is, as a browser has it (default: its public server)."),
     click.option("--forge-repo", metavar="OWNER/NAME", help="The repository there (default: the path of REPO's URL)."),
-    click.option("--forge-token-file", type=_PATH, metavar="FILE", help="The file that holds the token for it."),
+    path("--forge-token-file", metavar="FILE", text="The file that holds the token for it."),
     click.option("--forge-token-env", metavar="NAME", help="The variable that holds the token for it."),
 )
 
@@ -219,11 +218,11 @@ class ForgeOptions(TypedDict, total=False):
     forge_token_env: str | None
 
 
-def forge_settings(repo: str, given: ForgeOptions) -> ForgeSettings | None:
+def forge_settings(repo: str, chosen: ForgeOptions) -> ForgeSettings | None:
     """The forge that the options name, None for none; UsageError where they do not go together."""
-    name, file, variable = given.get("forge"), given.get("forge_token_file"), given.get("forge_token_env")
+    name, file, variable = chosen.get("forge"), chosen.get("forge_token_file"), chosen.get("forge_token_env")
     if name is None:
-        named = sorted(option for option in ForgeOptions.__annotations__ if given.get(option) is not None)
+        named = sorted(option for option in ForgeOptions.__annotations__ if chosen.get(option) is not None)
         if named:
             raise click.UsageError(f"--{named[0].replace('_', '-')} goes with --forge NAME")
         return None
@@ -234,10 +233,10 @@ def forge_settings(repo: str, given: ForgeOptions) -> ForgeSettings | None:
     token = os.environ.get(variable, "").strip() if variable else ""
     if variable and not token:
         raise click.UsageError(CliText.VARIABLE_FORGE_TOKEN_ENV_NOT(variable=variable))
-    repository = given.get("forge_repo") or repository_of(repo)
+    repository = chosen.get("forge_repo") or repository_of(repo)
     if not repository:
         raise click.UsageError(CliText.REPO_NO_URL_PATH_OWNER())
-    url = given.get("forge_url") or ""
+    url = chosen.get("forge_url") or ""
     ca_file = credentials.ca_file
     return ForgeSettings(
         name=name, url=url, repository=repository, token_file=file, token=token, app=app, ca_file=ca_file
@@ -247,8 +246,8 @@ def forge_settings(repo: str, given: ForgeOptions) -> ForgeSettings | None:
 def repository_of(address: str) -> str:
     """OWNER/NAME, or GROUP/.../NAME, of the URL of a git remote; "" for a local path."""
     host = r"(?:[A-Za-z][A-Za-z0-9+.-]*://[^/]+/|(?:[\w.+-]+@)?[\w.-]+:(?!//))"
-    found = re.fullmatch(rf"{host}/*(?P<path>.+?)/*", address)
-    path = found["path"].removesuffix(".git") if found else ""
+    match = re.fullmatch(rf"{host}/*(?P<path>.+?)/*", address)
+    path = match["path"].removesuffix(".git") if match else ""
     return path if "/" in path else ""
 
 
@@ -261,11 +260,10 @@ listen = combined(
         metavar="ADDRESS:PORT",
         help="Where to answer /healthz, /readyz and /metrics (:8080: every address).",
     ),
-    click.option(
+    repeatable(
         "--webhook",
-        multiple=True,
         metavar="PROVIDER=FILE",
-        help="Receive webhooks at /webhook/PROVIDER, signed with the secret in a file (repeatable).",
+        text="Receive webhooks at /webhook/PROVIDER, signed with the secret in a file",
     ),
 )
 
@@ -276,22 +274,22 @@ def http_settings(address: str | None, webhook: tuple[str, ...]) -> HttpSettings
         if webhook:
             raise click.UsageError("--webhook goes with --listen ADDRESS:PORT")
         return None
-    found = re.fullmatch(r"(?:\[(?P<six>[^\[\]]+)\]|(?P<host>[^\[\]:]*)):(?P<port>[0-9]{1,5})", address)
-    if found is None:
+    match = re.fullmatch(r"(?:\[(?P<six>[^\[\]]+)\]|(?P<host>[^\[\]:]*)):(?P<port>[0-9]{1,5})", address)
+    if match is None:
         raise click.UsageError(CliText.LISTEN_NO_ADDRESS_PORT(address=address))
-    webhooks = tuple(_webhook_of(given) for given in webhook)
-    twice = sorted({name for name, _ in webhooks if [one for one, _ in webhooks].count(name) > 1})
+    webhooks = tuple(_webhook_of(text) for text in webhook)
+    twice = sorted({name for name, _ in webhooks if [name for name, _ in webhooks].count(name) > 1})
     if twice:
         raise click.UsageError(CliText.WEBHOOK_GIVEN_TWICE(twice=twice[0]))
-    return HttpSettings(host=found["six"] or found["host"] or "", port=int(found["port"]), webhooks=webhooks)
+    return HttpSettings(host=match["six"] or match["host"] or "", port=int(match["port"]), webhooks=webhooks)
 
 
-def _webhook_of(given: str) -> tuple[str, Path]:
-    from gitfleet.loop.webhook_signatures import PROVIDERS
+def _webhook_of(text: str) -> tuple[str, Path]:
+    from gitfleet.serving.webhooks import PROVIDERS
 
-    provider, _, file = given.partition("=")
+    provider, _, file = text.partition("=")
     if provider not in PROVIDERS or not file:
-        raise click.UsageError(CliText.WEBHOOK_NO_PROVIDER_FILE_ONE(given=given, providers=", ".join(PROVIDERS)))
+        raise click.UsageError(CliText.WEBHOOK_NO_PROVIDER_FILE_ONE(given=text, providers=", ".join(PROVIDERS)))
     return provider, Path(file)
 
 
@@ -315,44 +313,49 @@ class ProcessOptions(ForgeOptions, total=False):
     webhook: tuple[str, ...]
 
 
-def settings_for(repo: str, **given: Unpack[ProcessOptions]) -> Settings:
+def settings_for(repo: str, **chosen: Unpack[ProcessOptions]) -> Settings:
     """The settings of one process from its options and environment."""
-    cache_dir = cache_dir_for(repo, given.get("cache_dir"))
+    cache_dir = cache_dir_for(repo, chosen.get("cache_dir"))
     warn_of_unknown_variables()
     # One cache may be chosen for several fleets, whose clusters of the same name are not the same.
-    simulated = cache_dir / "simulated" / (_folder_name(repo) if given.get("cache_dir") else "")
+    simulated = cache_dir / "simulated" / (_folder_name(repo) if chosen.get("cache_dir") else "")
     return Settings(
         repo=repo,
         cache_dir=cache_dir,
-        state_dir=given.get("state_dir"),
+        state_dir=chosen.get("state_dir"),
         connections=ConnectionRules(
-            kubeconfig=given.get("kubeconfig"),
-            kubeconfig_dir=given.get("kubeconfig_dir"),
-            allowed_exec=tuple(given.get("allow_exec", ())),
-            exec_environment=tuple(given.get("exec_env", ())),
-            allow_in_cluster=given.get("in_cluster", "allow") == "allow",
-            secret_namespaces=tuple(given.get("secret_namespace", ())),
+            kubeconfig=chosen.get("kubeconfig"),
+            kubeconfig_dir=chosen.get("kubeconfig_dir"),
+            allowed_exec=tuple(chosen.get("allow_exec", ())),
+            exec_environment=tuple(chosen.get("exec_env", ())),
+            allow_in_cluster=chosen.get("in_cluster", "allow") == "allow",
+            secret_namespaces=tuple(chosen.get("secret_namespace", ())),
         ),
-        simulated_dir=given.get("simulated_dir") or simulated,
-        simulate_unconnected=given.get("simulate_unconnected", False),
-        watch_branch=given.get("branch"),
-        approval_policy=given.get("approval_policy"),
+        simulated_dir=chosen.get("simulated_dir") or simulated,
+        simulate_unconnected=chosen.get("simulate_unconnected", False),
+        watch_branch=chosen.get("branch"),
+        approval_policy=chosen.get("approval_policy"),
         git_credentials=git_credentials(),
         git_seconds=git_seconds(),
-        forge=forge_settings(repo, given),
-        sops_age_key_file=given.get("sops_age_key_file"),
-        http=http_settings(given.get("listen"), given.get("webhook", ())),
+        forge=forge_settings(repo, chosen),
+        sops_age_key_file=chosen.get("sops_age_key_file"),
+        http=http_settings(chosen.get("listen"), chosen.get("webhook", ())),
     )
 
 
-def settings_of_state(repo: str, **given: Unpack[ProcessOptions]) -> Settings:
+def settings_of_state(repo: str, **chosen: Unpack[ProcessOptions]) -> Settings:
     """`settings_for` of a command to which the state branch matters: says when a clone's remote has it, and not the
     clone."""
-    from gitfleet.wiring_state import remote_with_state  # what only prints schemas needs no git
+    from gitfleet.wiring.state import remote_with_state  # what only prints schemas needs no git
 
-    if given.get("state_dir") is None and (remote := remote_with_state(repo)) is not None:
+    if chosen.get("state_dir") is None and (remote := remote_with_state(repo)) is not None:
         say(CliText.WARNING_CLONE_NO_STATE_BRANCH(remote=remote))
-    return settings_for(repo, **given)
+    return settings_for(repo, **chosen)
+
+
+def settings_of_clone(repo: str, **chosen: Unpack[ProcessOptions]) -> Settings:
+    """`settings_for` of a command that only reads: where a clone has no branch of a name, that of its remote counts."""
+    return replace(settings_for(repo, **chosen), tracked=True)
 
 
 def what_if(verb: str) -> Decorator:
@@ -360,26 +363,11 @@ def what_if(verb: str) -> Decorator:
     return collected(
         "what_if",
         WhatIfOptions,
-        click.option(
-            "--without",
-            multiple=True,
-            metavar="CLUSTER",
-            help=f"{verb} without a cluster, or LABEL=VALUE (repeatable).",
+        repeatable("--without", metavar="CLUSTER", text=f"{verb} without a cluster, or LABEL=VALUE"),
+        repeatable(
+            "--with", "with_file", metavar="FILE", text=f"{verb} with a file's MemberClusters as well", type=PATH
         ),
-        click.option(
-            "--with",
-            "with_file",
-            multiple=True,
-            type=_PATH,
-            metavar="FILE",
-            help=f"{verb} with a file's MemberClusters as well (repeatable).",
-        ),
-        click.option(
-            "--cordon",
-            multiple=True,
-            metavar="CLUSTER",
-            help=f"{verb} with a cluster that takes nothing new (repeatable).",
-        ),
+        repeatable("--cordon", metavar="CLUSTER", text=f"{verb} with a cluster that takes nothing new"),
     )
 
 
@@ -387,3 +375,8 @@ def settings(*options: Decorator, of_state: bool = True) -> Decorator:
     """Options that say how this process works, as one argument `settings` of the command; without `of_state` for one
     to which the state branch does not matter."""
     return collected("settings", settings_of_state if of_state else settings_for, *options)
+
+
+def reading(*options: Decorator) -> Decorator:
+    """The same for a command that asks what would happen: see `settings_of_clone`."""
+    return collected("settings", settings_of_clone, *options)

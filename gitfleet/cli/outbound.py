@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import click
 
-from gitfleet.cli.options import F, collected
+from gitfleet.cli.options import F, collected, path, repeatable
 from gitfleet.cli.texts import CliText
 from gitfleet.formats.hosts import HostPattern, Origin
 from gitfleet.settings import OutboundSettings, Settings
@@ -23,68 +23,57 @@ def outbound_from(
     metric_token: tuple[str, ...],
 ) -> OutboundSettings:
     """The options as settings; UsageError for what is no host or no HOST=FILE, and for a host with two tokens."""
-    tokens = tuple(_token_of(given) for given in metric_token)
+    tokens = tuple(_token_of(text) for text in metric_token)
     origins = [origin for origin, _ in tokens]
-    twice = [given for given, origin in zip(metric_token, origins, strict=True) if origins.count(origin) > 1]
+    twice = [text for text, origin in zip(metric_token, origins, strict=True) if origins.count(origin) > 1]
     if twice:
         raise click.UsageError(CliText.METRIC_TOKEN_SECOND_ONE_HOST(twice=twice[0]))
     return OutboundSettings(
-        allowed_webhooks=tuple(_host_of("--allow-webhooks", given) for given in allow_webhooks),
-        allowed_metrics=tuple(_host_of("--allow-metrics", given) for given in allow_metrics),
+        allowed_webhooks=tuple(_host_of("--allow-webhooks", text) for text in allow_webhooks),
+        allowed_metrics=tuple(_host_of("--allow-metrics", text) for text in allow_metrics),
         secret_file=outbound_secret,
         metric_tokens=tokens,
         ca_file=outbound_ca,
     )
 
 
-def _host_of(option: str, given: str) -> HostPattern:
+def _host_of(option: str, text: str) -> HostPattern:
     try:
-        return HostPattern.parse(given)
+        return HostPattern.parse(text)
     except ValueError:
-        raise click.UsageError(CliText.ALLOWED_HOST_NO_HOST(option=option, given=given)) from None
+        raise click.UsageError(CliText.ALLOWED_HOST_NO_HOST(option=option, given=text)) from None
 
 
-def _token_of(given: str) -> tuple[Origin, Path]:
-    host, _, file = given.partition("=")
+def _token_of(text: str) -> tuple[Origin, Path]:
+    host, _, file = text.partition("=")
     try:
         origin = Origin.parse(host)
     except ValueError:
         origin = None
     if origin is None or not file:
         raise click.UsageError(
-            f"--metric-token {given} is no HOST=FILE or HOST:PORT=FILE, with http:// before HOST where the token may "
+            f"--metric-token {text} is no HOST=FILE or HOST:PORT=FILE, with http:// before HOST where the token may "
             "be sent in the clear"
         )
     return origin, Path(file)
 
 
-_FILE = click.Path(path_type=Path)
 _collected = collected(
     "outbound",
     outbound_from,
-    click.option(
-        "--allow-webhooks",
-        multiple=True,
-        metavar="HOST[:PORT]",
-        help="A host that webhooks of rollouts may go to (repeatable; default: none).",
+    repeatable(
+        "--allow-webhooks", metavar="HOST[:PORT]", text="A host that webhooks of rollouts may go to", otherwise="none"
     ),
-    click.option(
+    repeatable(
         "--allow-metrics",
-        multiple=True,
         metavar="HOST[:PORT]",
-        help="A host that metric queries of rollouts may go to (repeatable; default: none).",
+        text="A host that metric queries of rollouts may go to",
+        otherwise="none",
     ),
-    click.option(
-        "--outbound-secret", type=_FILE, metavar="FILE", help="The secret that webhooks of rollouts are signed with."
-    ),
-    click.option(
-        "--outbound-ca", type=_FILE, metavar="FILE", help="Authorities that count for them beside the machine's own."
-    ),
-    click.option(
-        "--metric-token",
-        multiple=True,
-        metavar="HOST[:PORT]=FILE",
-        help="The bearer token that metric queries to a host have (repeatable).",
+    path("--outbound-secret", metavar="FILE", text="The secret that webhooks of rollouts are signed with."),
+    path("--outbound-ca", metavar="FILE", text="Authorities that count for them beside the machine's own."),
+    repeatable(
+        "--metric-token", metavar="HOST[:PORT]=FILE", text="The bearer token that metric queries to a host have"
     ),
 )
 
@@ -93,7 +82,7 @@ def outbound_options(command: F) -> F:
     """The options, as part of the command's `settings`; to stand below what makes these."""
 
     @wraps(command)
-    def call(settings: Settings, outbound: OutboundSettings, **given: Any) -> Any:
-        return command(settings=replace(settings, outbound=outbound), **given)
+    def call(settings: Settings, outbound: OutboundSettings, **arguments: Any) -> Any:
+        return command(settings=replace(settings, outbound=outbound), **arguments)
 
     return _collected(cast(F, call))

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from gitfleet.cli.folding import NARROWEST, folded, terminal_width
+from gitfleet.cli.messages import NARROWEST, folded, terminal_width
 from gitfleet.formats.canonical_json import json_text
 from gitfleet.formats.yaml_writer import yaml_text
 

@@ -12,17 +12,13 @@ from gitfleet.cli.texts import CliText
 from gitfleet.settings import Settings
 
 if TYPE_CHECKING:
-    from gitfleet.loop.person_commits import FilesChange, Tree
+    from gitfleet.branches.person_commits import FilesChange, Tree
 
 _kind = click.argument("kind", metavar="KIND")
 _name = click.argument("name", metavar="NAME")
 
 
-@click.command(
-    epilog=options.example(
-        "gitfleet pause rollout web", "gitfleet pause rollout shop/web --branch stop-web -C my-fleet"
-    )
-)
+@options.command("gitfleet pause rollout web", "gitfleet pause rollout shop/web --branch stop-web -C my-fleet")
 @_kind
 @_name
 @commits.target
@@ -37,7 +33,7 @@ def pause(kind: str, name: str, target: str | None, settings: Settings) -> None:
     _commit(kind, name, target, settings, paused=True)
 
 
-@click.command(epilog=options.example("gitfleet resume rollout web", "gitfleet resume rollout shop/web -C my-fleet"))
+@options.command("gitfleet resume rollout web", "gitfleet resume rollout shop/web -C my-fleet")
 @_kind
 @_name
 @commits.target
@@ -49,21 +45,21 @@ def resume(kind: str, name: str, target: str | None, settings: Settings) -> None
 
 
 def _commit(kind: str, name: str, target: str | None, settings: Settings, *, paused: bool) -> None:
+    from gitfleet.branches.person_commits import FilesChange
     from gitfleet.errors import BadInput
     from gitfleet.formats.limits import MAX_FILE_BYTES
-    from gitfleet.loop.person_commits import FilesChange
     from gitfleet.views import rollout_to_pause, with_pause
-    from gitfleet.wiring import open_workspace
+    from gitfleet.wiring.hub import open_workspace
 
     with open_workspace(settings, clusters="none") as workspace:
-        reader = workspace.driver.reader
+        reader = workspace.repository.reader
         rollout = rollout_to_pause(kind, name, workspace.desired_at(workspace.commit_of(None)).rollouts)
         path = rollout.origin.path if rollout.origin is not None else ""
 
-        def change(there: Tree) -> FilesChange:
-            if path not in there:
+        def change(tree: Tree) -> FilesChange:
+            if path not in tree:
                 raise BadInput(CliText.NOT_ANY_MORE(path=path), hint=CliText.GITFLEET_GET_ROLLOUTS_LISTS())
-            oid = there[path].oid
+            oid = tree[path].oid
             content = with_pause(reader.read_blobs([oid], limit=MAX_FILE_BYTES)[oid], rollout, paused)
             verb = "Pause" if paused else "Resume"
             say(CliText.WORKLOAD_ROLLOUT(path=path, part="pauses" if paused else "resumes", rollout=rollout.key))

@@ -23,39 +23,38 @@ class PlanOptions:
 
     rev: str | None
     base: str | None
-    clusters: str
+    clusters: str | None
     detailed_exitcode: bool
     fail_on: tuple[Condition, ...]
     work_tree: bool
 
 
 def _conditions(_: click.Context, __: click.Parameter, text: str) -> tuple[Condition, ...]:
-    """The conditions of --fail-on."""
     try:
         return read_conditions(text)
     except ValueError as error:
         raise click.BadParameter(str(error)) from error
 
 
-@click.command(
-    epilog=options.example(
-        "gitfleet plan --clusters simulated",
-        "gitfleet plan . --rev my-change --base main -o markdown",
-        'gitfleet plan --rev my-change --fail-on "errors,held,delete>30%"',
-        "gitfleet plan --without eu-1 --with new-clusters.yaml",
-    )
+@options.command(
+    "gitfleet plan --clusters simulated",
+    "gitfleet plan . --rev my-change --base main -o markdown",
+    'gitfleet plan --rev my-change --fail-on "errors,held,delete>30%"',
+    "gitfleet plan --without eu-1 --with new-clusters.yaml",
 )
 @options.collected(
     "request",
     PlanOptions,
     options.rev,
-    click.option("--base", metavar="REV", help="Plan on top of this commit, as if it were rolled out."),
+    click.option(
+        "--base", metavar="REV", help="Plan on top of this commit, rolled out and available on every cluster."
+    ),
     click.option(
         "--clusters",
         type=click.Choice(("live", "simulated", "none")),
-        default="live",
         metavar="WHICH",
-        help="The clusters to observe: live, simulated, or none: each has what was recorded (default: live).",
+        help="The clusters to observe: live, simulated, or none: each has what was recorded (default: live;"
+        " none with --base).",
     ),
     click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 when there are changes."),
     click.option(
@@ -69,22 +68,26 @@ def _conditions(_: click.Context, __: click.Parameter, text: str) -> tuple[Condi
     click.option("--work-tree", is_flag=True, help="Plan the files of the work tree as they are, not a commit."),
 )
 @options.what_if("Plan")
-@options.settings(options.repo, options.branch, options.connections, options.cache_dir)
+@options.reading(options.repo, options.branch, options.connections, options.cache_dir)
 @options.output("text", "json", "markdown")
 def plan(request: PlanOptions, what_if: WhatIfOptions, settings: Settings, output: str) -> int:
     """Show what a reconcile would do from the present state, with reasons and manifest diffs.
 
-    Nothing is written, neither to git nor to a cluster.
+    Nothing is written, neither to git nor to a cluster. The present state is that of the state branch, or of a clone's
+    remote-tracking branch. Without one the fleet is empty, unless --base says what is rolled out.
     """
-    from gitfleet import wiring
     from gitfleet.cli import plan_markdown, plan_text, work_trees
     from gitfleet.views import has_changes
+    from gitfleet.wiring import hub
 
     files = work_trees.files_of(settings, request.rev, request.work_tree)
     planned = files if request.work_tree else None
-    with wiring.open_workspace(settings, clusters=request.clusters, work_tree=planned) as workspace:
-        rev = wiring.commit_id_of(planned) if planned else request.rev
-        document = workspace.plan(rev, request.base, wiring.what_if_from(what_if))
+    if request.base is not None and request.clusters not in (None, "none"):
+        raise click.UsageError(CliText.BASE_ASKS_NO_CLUSTER(clusters=request.clusters))
+    clusters = request.clusters or ("live" if request.base is None else "none")
+    with hub.open_workspace(settings, clusters=clusters, work_tree=planned) as workspace:
+        rev = hub.commit_id_of(planned) if planned else request.rev
+        document = workspace.plan(rev, request.base, hub.what_if_from(what_if))
     if files is not None:
         document["commit"] = files.head if request.work_tree else document["commit"]
         document["workTree"] = {"planned": request.work_tree, "changed": list(files.changed)}

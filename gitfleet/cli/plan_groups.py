@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from gitfleet.formats.sentences import and_more, counted
@@ -13,15 +13,15 @@ _MOST_REMOVED: Final = 10
 _LONGEST_REMOVED: Final = 30
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
     """One thing that is said of these clusters: a move or action, about an object ("" where there is none), and a line
     for each of the fields that go with it."""
 
     word: str
-    what: str
+    object: str = ""
     reason: str
-    diff: str
+    diff: str = ""
     clusters: tuple[str, ...]
     removed: tuple[str, ...] = ()
 
@@ -33,16 +33,13 @@ def placement_name(placement: Mapping[str, Any]) -> str:
 
 def moves_of(placement: Mapping[str, Any]) -> list[Group]:
     """What happens to bindings, those that stay as they are left out."""
-    rows = (row for row in placement["rollout"] if row["move"] != "none")
-    return _grouped(
-        (row["move"], "", _of_any(row["reason"], row["clusterName"]), "", (), row["clusterName"]) for row in rows
-    )
+    return _grouped(_of_binding(row["move"], row) for row in placement["rollout"] if row["move"] != "none")
 
 
 def unpicked_of(placement: Mapping[str, Any]) -> list[Group]:
     """The clusters that were not picked, by reason."""
     rows = (row for row in placement["clusters"] if not row["selected"] and row["state"] is None)
-    return _grouped(("not", "", _of_any(row["reason"], row["clusterName"]), "", (), row["clusterName"]) for row in rows)
+    return _grouped(_of_binding("not", row) for row in rows)
 
 
 def operations_of(placement: Mapping[str, Any], *, part: str = "operations", diffs_of: Container[str]) -> list[Group]:
@@ -53,10 +50,21 @@ def operations_of(placement: Mapping[str, Any], *, part: str = "operations", dif
         if operation["action"] == "keep" and operation["reason"] in ("as applied", "no difference found"):
             continue
         key = operation["object"]
-        what = f"{key['kind']}/{key['namespace']}/{key['name']}" if key["namespace"] else f"{key['kind']}/{key['name']}"
-        reason = str(operation["reason"]).removeprefix(f"{what} ").replace(f" of {what}", "")
+        subject = (
+            f"{key['kind']}/{key['namespace']}/{key['name']}" if key["namespace"] else f"{key['kind']}/{key['name']}"
+        )
+        reason = str(operation["reason"]).removeprefix(f"{subject} ").replace(f" of {subject}", "")
         diff = operation.get("diff", "") if operation["action"] in diffs_of else ""
-        rows.append((operation["action"], what, reason, diff, _removed(operation), operation["clusterName"]))
+        rows.append(
+            Group(
+                word=operation["action"],
+                object=subject,
+                reason=reason,
+                diff=diff,
+                clusters=(operation["clusterName"],),
+                removed=_removed(operation),
+            )
+        )
     return _grouped(rows)
 
 
@@ -81,16 +89,15 @@ def names(clusters: tuple[str, ...]) -> str:
     return f"{', '.join(clusters[:MOST_NAMED])}{and_more(len(clusters) - MOST_NAMED)}"
 
 
-def _of_any(reason: str, cluster: str) -> str:
-    """The reason without the cluster's own name, so that equal reasons of several clusters are equal."""
-    return reason.removeprefix("ClusterUnschedulable, ").removeprefix(f'Cluster "{cluster}" ')
+def _of_binding(word: str, row: Mapping[str, Any]) -> Group:
+    """What is said of one cluster, without its own name, so that equal reasons of several clusters are equal."""
+    cluster = row["clusterName"]
+    reason = row["reason"].removeprefix("ClusterUnschedulable, ").removeprefix(f'Cluster "{cluster}" ')
+    return Group(word=word, reason=reason, clusters=(cluster,))
 
 
-def _grouped(rows: Iterable[tuple[str, str, str, str, tuple[str, ...], str]]) -> list[Group]:
-    found: dict[tuple[str, str, str, str, tuple[str, ...]], list[str]] = {}
-    for word, what, reason, diff, removed, cluster in rows:
-        found.setdefault((word, what, reason, diff, removed), []).append(cluster)
-    return [
-        Group(word, what, reason, diff, tuple(clusters), removed)
-        for (word, what, reason, diff, removed), clusters in found.items()
-    ]
+def _grouped(rows: Iterable[Group]) -> list[Group]:
+    groups: dict[Group, list[str]] = {}
+    for row in rows:
+        groups.setdefault(replace(row, clusters=()), []).extend(row.clusters)
+    return [replace(group, clusters=tuple(clusters)) for group, clusters in groups.items()]

@@ -29,10 +29,9 @@ def headlines(document: Mapping[str, Any]) -> Iterator[Line]:
             )
     for cluster in document["risk"]["leaving"]:
         number = counted(cluster["objects"], "object")
-        what = (
-            CliText.ITS_STAY_THERE(number=number) if cluster["objectsStay"] else CliText.ITS_ARE_DELETED(number=number)
-        )
-        yield CliText.LEAVES_FLEET(cluster=cluster["clusterName"], what=what), False
+        removal = CliText.ITS_ARE_HELD if cluster["held"] else CliText.ITS_ARE_DELETED
+        objects = (CliText.ITS_STAY_THERE if cluster["objectsStay"] else removal)(number=number)
+        yield CliText.LEAVES_FLEET(cluster=cluster["clusterName"], what=objects), False
     deleted = document["risk"]["delete"]
     if deleted["objects"]:
         yield f"deletes: {_share(deleted, document['risk']['placed'])}: {_when(deleted, document)}", False
@@ -94,10 +93,10 @@ def risk_lines(document: Mapping[str, Any]) -> Iterator[str]:
 
 def blocked_lines(document: Mapping[str, Any]) -> Iterator[str]:
     """The placements whose rollout stops, on which clusters and why."""
-    found: dict[tuple[str, str], list[str]] = {}
+    blocked: dict[tuple[str, str], list[str]] = {}
     for row in document["blocked"]:
-        found.setdefault((row["placement"], row["message"]), []).append(row["clusterName"])
-    for (placement, message), clusters in found.items():
+        blocked.setdefault((row["placement"], row["message"]), []).append(row["clusterName"])
+    for (placement, message), clusters in blocked.items():
         yield CliText.BLOCKED_CHANGES_NOTHING(placement=placement, tuple=names(tuple(clusters)), message=message)
 
 
@@ -126,10 +125,10 @@ def _clusters(document: Mapping[str, Any], part: str, action: str) -> set[str]:
 
 def _deleted(placement: Mapping[str, Any]) -> Iterator[str]:
     """What a placement deletes, the same objects put together."""
-    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for when, part in (("now", "operations"), ("later", "later")):
         for group in operations_of(placement, part=part, diffs_of=()):
             if group.word == "delete":
-                found.setdefault((when, group.clusters), []).append(group.what)
-    for (when, clusters), objects in found.items():
+                groups.setdefault((when, group.clusters), []).append(group.object)
+    for (when, clusters), objects in groups.items():
         yield f"{placement_name(placement)}, {when} on {names(clusters)}: {named_briefly(objects, _MOST_NAMED)}"

@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from gitfleet.cli.plan_groups import (
-    Group,
-    moves_of,
-    names,
-    operations_of,
-    placement_name,
-    unpicked_of,
-)
+from gitfleet.api.faults import by_cause, fault_from
+from gitfleet.cli.plan_groups import Group, moves_of, names, operations_of, placement_name, unpicked_of
 from gitfleet.cli.plan_headlines import APPROVE_LATER, blocked_lines, headlines, later_line, risk_lines, work_tree_line
 from gitfleet.cli.plan_text import summary_line
 from gitfleet.cli.texts import CliText
@@ -20,6 +14,7 @@ from gitfleet.formats.sentences import agreeing, counted
 from gitfleet.views import (
     code_span,
     eviction_sentence,
+    fault_line,
     fenced,
     hold_sentence,
     how_to_approve,
@@ -52,7 +47,7 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
     later, risks = later_line(document), list(risk_lines(document))
     if later or risks:
         yield ""
-        yield " ".join(filter(None, (later, *risks, document["risk"]["assumes"] if later else "")))
+        yield " ".join(filter(None, (later, *risks)))
     alone = (*map(eviction_sentence, document["evictions"]), *blocked_lines(document))
     lines = [*((line, False) for line in alone), *headlines(document)]
     if lines:
@@ -62,20 +57,16 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
     yield from _fault_lines(document["faults"], document.get("unreachable", ()))
     for placement in document["placements"]:
         yield from _placement_lines(placement)
-    for said in (*map(run_sentences, document["runs"]), *map(rollout_sentences, document["rollouts"])):
-        first, *more = said
+    for sentences in (*map(run_sentences, document["runs"]), *map(rollout_sentences, document["rollouts"])):
+        first, *more = sentences
         yield from ("", f"- {code_span(first, 300)}", *(f"  - {code_span(line.strip(), 1000)}" for line in more))
     yield from _diff_lines(document)
 
 
 def _fault_lines(faults: Sequence[Mapping[str, Any]], silent: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The faults of the files, and the clusters that do not answer."""
     if faults or silent:
         yield ""
-    for fault in faults:
-        middle = " ".join(code_span(part) for part in (fault["object"], fault["field"]) if part)
-        place = code_span(f"{fault['path']}:{fault['line']}")
-        yield f"- {fault['severity']} {place} {middle}: {code_span(fault['message'], 300)}"
+    yield from (f"- {fault_line(group)}" for group in by_cause(map(fault_from, faults)))
     for cluster in silent:
         yield CliText.NOT_ANSWER_2(
             code_span=code_span(cluster["clusterName"]), code_span_2=code_span(cluster["message"], 300)
@@ -83,7 +74,7 @@ def _fault_lines(faults: Sequence[Mapping[str, Any]], silent: Sequence[Mapping[s
 
 
 def _hold_lines(hold: Mapping[str, Any]) -> Iterator[str]:
-    not_yet = CliText.NOT_REMOVED() if hold["removes"] else "waits"
+    not_yet = CliText.NOT_REMOVED()
     yield CliText.HELD_UNTIL_SOMEBODY_APPROVES(code_span=code_span(hold_sentence(hold)), not_yet=not_yet)
     yield ""
     yield from (f"- {code_span(reason_sentence(reason))}" for reason in hold["reasons"])
@@ -98,12 +89,6 @@ def _hold_lines(hold: Mapping[str, Any]) -> Iterator[str]:
 
 
 _WRITES: Final = ("create", "update", "delete")
-_UNCHANGED: Final[Mapping[str | None, str]] = {
-    None: "Nothing changes.",
-    "Placement": CliText.NOTHING_CHANGES_REMOVAL_HELD(),
-    "Strategy": CliText.NOTHING_CHANGES_CHANGE_FROM_EXTERNAL(),
-    "Part": CliText.NOTHING_CHANGES_BUT_REMOVALS_HELD(),
-}
 
 
 def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
@@ -127,12 +112,12 @@ def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
         yield code_span(moved, 300)
     yield ""
     if not (moved or moves or operations or later):
-        yield _UNCHANGED[placement["removalsHeld"]]
+        yield CliText.NOTHING_CHANGES_BUT_REMOVALS_HELD() if placement["removalsHeld"] else "Nothing changes."
         return
     rows = [(group.word, "", *_sentence_of(group)) for group in moves]
     rows += [("not picked", "", *_sentence_of(group)) for group in unpicked_of(placement)]
-    rows += [(group.word, code_span(group.what), *_sentence_of(group)) for group in operations]
-    rows += [(f"later {group.word}", code_span(group.what), *_sentence_of(group)) for group in later]
+    rows += [(group.word, code_span(group.object), *_sentence_of(group)) for group in operations]
+    rows += [(f"later {group.word}", code_span(group.object), *_sentence_of(group)) for group in later]
     yield from table_lines(("what", "object", "clusters", "reason"), rows[:_MOST_ROWS])
     if len(rows) > _MOST_ROWS:
         yield ""
@@ -141,7 +126,7 @@ def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
     if lost:
         yield from ("", CliText.FIELDS_GO(), "")
     for group in lost[:_MOST_ROWS]:
-        yield f"- {code_span(group.what)} on {code_span(names(group.clusters))}"
+        yield f"- {code_span(group.object)} on {code_span(names(group.clusters))}"
         yield from (f"  - {code_span(sentence, 300)}" for sentence in group.removed)
     if len(lost) > _MOST_ROWS:
         yield f"- and {len(lost) - _MOST_ROWS} more"  # an object may stand there several times
@@ -154,7 +139,7 @@ def _sentence_of(group: Group) -> tuple[str, str]:
 def _diff_lines(document: Mapping[str, Any]) -> Iterator[str]:
     """Every diff once, folded away, until the limit of characters is reached."""
     diffs = [
-        (f"{placement_name(placement)}: {group.word} {group.what} on {names(group.clusters)}", group.diff)
+        (f"{placement_name(placement)}: {group.word} {group.object} on {names(group.clusters)}", group.diff)
         for placement in document["placements"]
         for group in operations_of(placement, diffs_of=_WRITES)
         if group.diff

@@ -5,15 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from gitfleet.api.faults import by_cause, fault_from
 from gitfleet.cli.plan_groups import moves_of, names, operations_of, placement_name, unpicked_of
-from gitfleet.cli.plan_headlines import (
-    APPROVE_LATER,
-    blocked_lines,
-    headlines,
-    later_line,
-    risk_lines,
-    work_tree_line,
-)
+from gitfleet.cli.plan_headlines import APPROVE_LATER, blocked_lines, headlines, later_line, risk_lines, work_tree_line
 from gitfleet.cli.texts import CliText
 from gitfleet.formats.sentences import counted
 from gitfleet.views import (
@@ -54,9 +48,7 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _fault_lines(faults: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    for fault in faults:
-        parts = (f"{fault['path']}:{fault['line']}", fault["object"], fault["field"], fault["message"])
-        yield f"{fault['severity']}: {': '.join(part for part in parts if part)}"
+    yield from (f"{group.first.severity.value}: {group}" for group in by_cause(map(fault_from, faults)))
     if any(fault["severity"] == "error" for fault in faults):
         yield CliText.ERRORS_KEEPS_LAST_GOOD_VERSION()
 
@@ -69,8 +61,7 @@ def _hold_lines(hold: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {hold_sentence(hold)}"
     for reason in hold["reasons"]:
         yield f"  because {reason_sentence(reason)}"
-    stays = CliText.NOTHING_REMOVED() if hold["removes"] else CliText.IT_STAYS_AS_IT_IS()
-    yield CliText.REST_COMMIT_GOES_OUT(stays=stays)
+    yield CliText.REST_COMMIT_GOES_OUT(stays=CliText.NOTHING_REMOVED())
     if not final:
         yield f"  {APPROVE_LATER}"
         return
@@ -103,25 +94,18 @@ def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
     for group in unpicked_of(placement):
         yield f"  not    {names(group.clusters)}: {group.reason}"
     for group in operations:
-        yield f"  {_SIGNS[group.word]} {group.what} on {names(group.clusters)}: {group.reason}"
+        yield f"  {_SIGNS[group.word]} {group.object} on {names(group.clusters)}: {group.reason}"
         yield from (f"      {line}" for line in group.removed)
         # The first two lines of a unified diff only say live and desired.
         yield from (f"      {line}" for line in group.diff.splitlines()[2:])
     for group in later:
-        yield f"  later {_SIGNS[group.word]} {group.what} on {names(group.clusters)}: {group.reason}"
+        yield f"  later {_SIGNS[group.word]} {group.object} on {names(group.clusters)}: {group.reason}"
 
 
 def _where(placement: Mapping[str, Any], still: bool) -> str:
     """On how many clusters a placement is, whether something of it is held, and whether it is up to date (`still`)."""
     where = counted(sum(row["selected"] for row in placement["clusters"]), "cluster")
-    if kept := sum(row["keptByHold"] for row in placement["clusters"]):
-        return CliText.PICKED_KEPT_HOLD(where=where, kept=kept)
-    held = placement["removalsHeld"]
-    if held == "Placement":
-        return CliText.REMOVAL_HELD(where=where)
-    if held == "Strategy":
-        return CliText.CHANGE_FROM_EXTERNAL_HELD(where=where)
-    if held:
+    if placement["removalsHeld"]:
         return f"{(CliText.UP_DATE_BUT_HELD_REMOVALS() if still else 'removals held,')} on {where}"
     return CliText.UP_DATE_2(where=where) if still else where
 
@@ -136,6 +120,8 @@ def closing_lines(document: Mapping[str, Any]) -> Iterator[str]:
     if later:
         yield document["risk"]["assumes"]
     yield from blocked_lines(document)
+    if document["folderOrder"]:
+        yield CliText.FOLDER_ORDER(folders=", ".join(document["folderOrder"]))
 
 
 def summary_line(document: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from gitfleet.api.conditions import ConditionType, Reason
 from gitfleet.api.workload_records import BatchState, RollingState
-from gitfleet.cli.folding import folded
+from gitfleet.cli.messages import folded
 from gitfleet.cli.output import print_json, print_json_line, printable, show
 from gitfleet.cli.texts import CliText
 from gitfleet.formats.sentences import counted
@@ -109,9 +109,9 @@ class Lines:
         """Write what was held back: who was picked last, and what was applied since the last line."""
         self._emit_picked()
         for (placement, cluster), counts in self._applied.items():
-            first, *others = counts.items()
+            first, *further = counts.items()
             actions = [f"{counted(first[1], 'object')} {first[0]}d"]
-            actions += [f"{number} {action}d" for action, number in others]
+            actions += [f"{number} {action}d" for action, number in further]
             self._write(f"{self._when}{placement}: {cluster}: {', '.join(actions)}")
         self._applied = {}
 
@@ -121,8 +121,8 @@ class Lines:
             self._picked = None
 
 
-def _same_place(one: Event, other: Event) -> bool:
-    return (one.placement, one.cluster) == (other.placement, other.cluster)
+def _same_place(first: Event, second: Event) -> bool:
+    return (first.placement, first.cluster) == (second.placement, second.cluster)
 
 
 class ProgressBars:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from gitfleet.cli import options
 from gitfleet.cli.messages import say
 from gitfleet.cli.texts import CliText
@@ -13,15 +11,12 @@ from gitfleet.errors import BadInput
 from gitfleet.settings import Settings
 
 
-@click.command(
-    epilog=options.example("gitfleet render . --out rendered", "gitfleet render . --rev my-change --out after")
-)
-@click.option(
+@options.command("gitfleet render . --out rendered", "gitfleet render . --rev my-change --out after")
+@options.path(
     "--out",
-    type=click.Path(path_type=Path),
     metavar="DIR",
+    text="The folder to write to, empty or absent (default: rendered).",
     default=Path("rendered"),
-    help="The folder to write to, empty or absent (default: rendered).",
 )
 @options.rev
 @options.settings(options.repo, options.branch, options.cache_dir, of_state=False)
@@ -31,11 +26,11 @@ def render(out: Path, rev: str | None, settings: Settings) -> int:
     Every picked cluster is rendered with the newest snapshot, as if the rollout were done. Secrets are written as they
     stand in the repo. What cannot be rendered is reported, and all else is written; the exit code is then 1.
     """
-    from gitfleet import wiring
+    from gitfleet.wiring import hub
 
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise BadInput(CliText.NOT_EMPTY_FOLDER(out=out), hint=CliText.NAME_EMPTY_ABSENT_FOLDER_OUT())
-    with wiring.open_workspace(settings, clusters="recorded") as workspace:
+    with hub.open_workspace(settings, clusters="recorded") as workspace:
         if rev is None and (rewrite := workspace.rewrite()) is not None:
             say(f"error: {rewrite.fault()}")
         files, errors = workspace.rendered_files(rev)

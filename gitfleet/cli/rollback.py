@@ -14,12 +14,10 @@ from gitfleet.cli.texts import CliText
 from gitfleet.settings import Settings
 
 if TYPE_CHECKING:
-    from gitfleet.loop.person_commits import FilesChange
+    from gitfleet.branches.person_commits import FilesChange
 
 
-@click.command(
-    epilog=options.example("gitfleet rollback shop --to 3 --dry-run", "gitfleet rollback shop --to 3 --strategy fast")
-)
+@options.command("gitfleet rollback shop --to 3 --dry-run", "gitfleet rollback shop --to 3 --strategy fast")
 @click.argument("placement", metavar="PLACEMENT")
 @click.option("--to", "index", type=click.IntRange(min=0), required=True, help="The snapshot to go back to.")
 @click.option("--strategy", metavar="NAME", help="The strategy of a run; that of the placement's last run otherwise.")
@@ -35,16 +33,16 @@ def rollback(
     file. With strategy External it is a run; runs under way end with the same commit, in whatever state they are.
     `gitfleet get snapshots` lists what there is to go back to.
     """
-    from gitfleet.loop.person_commits import FilesChange
+    from gitfleet.branches.person_commits import FilesChange
     from gitfleet.views import rollback_of
-    from gitfleet.wiring import open_workspace
+    from gitfleet.wiring.hub import open_workspace
 
     with open_workspace(settings, clusters="none") as workspace:
-        state = workspace.driver.load_state(workspace.state_head())
-        wanted = workspace.desired_at(workspace.commit_of(None))
+        state = workspace.repository.load_state(workspace.state_head())
+        desired = workspace.desired_at(workspace.commit_of(None))
 
-        def change(there: Collection[str]) -> FilesChange:
-            made = rollback_of(state, wanted, placement, index, strategy, there.__contains__)
+        def change(paths: Collection[str]) -> FilesChange:
+            made = rollback_of(state, desired, placement, index, strategy, paths.__contains__)
             say(CliText.TAKES_BACK_SNAPSHOT(made=made.path, placement=placement, index=index, how=made.how))
             if made.warning:
                 say(f"warning: {made.warning}")
@@ -57,8 +55,8 @@ def rollback(
             )
 
         if dry_run:
-            there = workspace.driver.reader.list_tree(workspace.commit_of(None))
-            files = change(there)
+            tree = workspace.repository.reader.list_tree(workspace.commit_of(None))
+            files = change(tree)
             for content in files.write.values():
                 click.echo(content.decode(), nl=False)
             return

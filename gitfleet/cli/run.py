@@ -6,7 +6,6 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -23,10 +22,12 @@ from gitfleet.cli.texts import CliText
 from gitfleet.cli.watched import Watched, listened
 from gitfleet.cli.watched import watched as watched_options
 from gitfleet.errors import BadInput
+from gitfleet.formats.sentences import counted
 from gitfleet.model.events import Event, EventType
 from gitfleet.settings import Settings
 
 if TYPE_CHECKING:
+    from gitfleet.api.holds import Hold
     from gitfleet.loop.driver import Listener
     from gitfleet.loop.results import ReconcileResult
     from gitfleet.loop.workspace import Workspace
@@ -38,12 +39,10 @@ _BUILDS_SECONDS: Final = 60.0
 """So long --once waits for folders that take long to build."""
 
 
-@click.command(
-    epilog=options.example(
-        "gitfleet run --until-settled",
-        "gitfleet run https://git.example.com/fleet.git --kubeconfig members",
-        "gitfleet run --listen :8080 --log-format json",
-    )
+@options.command(
+    "gitfleet run --until-settled",
+    "gitfleet run https://git.example.com/fleet.git --kubeconfig members",
+    "gitfleet run --listen :8080 --log-format json",
 )
 @click.option("--once", is_flag=True, help="One reconcile, then stop.")
 @click.option("--until-settled", is_flag=True, help="Stop when nothing moves any more.")
@@ -56,12 +55,7 @@ _BUILDS_SECONDS: Final = 60.0
 )
 @options.settings(
     options.repo,
-    click.option(
-        "--state-dir",
-        type=click.Path(path_type=Path),
-        metavar="DIR",
-        help="Write the state tree as plain files here instead of commits.",
-    ),
+    options.path("--state-dir", metavar="DIR", text="Write the state tree as plain files here instead of commits."),
     options.branch,
     options.approval_policy,
     options.forge,
@@ -93,13 +87,16 @@ def _refuse_contradictions(settings: Settings, watched: Watched, output: str, *,
     if settings.forge is not None and settings.state_dir is not None:
         raise click.UsageError(CliText.FORGE_SHOWS_COMMITS())
     if not continuous and (settings.http is not None or not watched.is_default):
-        which = "--listen, --notify, --leader-election, --executor and --log-format go"
-        raise click.UsageError(CliText.CONTINUOUS_RUN_NOT_ONCE_UNTIL(which=which))
+        raise click.UsageError(
+            CliText.CONTINUOUS_RUN_NOT_ONCE_UNTIL(
+                which="--listen, --notify, --leader-election, --executor and --log-format go"
+            )
+        )
 
 
 def _ending(settings: Settings, output: str, timeout: float, *, once: bool) -> int:
     """Reconcile once, or until all is settled; the exit code."""
-    from gitfleet.wiring_outbound import calling_out
+    from gitfleet.wiring.outbound import calling_out
 
     result: ReconcileResult | None = None
     with (
@@ -109,7 +106,7 @@ def _ending(settings: Settings, output: str, timeout: float, *, once: bool) -> i
     ):
         runner = workspace.runner(progress.on_event)
         result = runner.once() if once else runner.until_settled(timeout)
-        slow = workspace.driver.desired_trees.slow_builds
+        slow = workspace.repository.desired_trees.slow_builds
         until = slow.clock.monotonic() + _BUILDS_SECONDS if once and slow is not None else 0.0
         while once and slow is not None and slow.wait(until - slow.clock.monotonic(), lambda: workspace.wake.stopped):
             result = runner.once()  # with the folders that took long to build
@@ -131,7 +128,7 @@ def _report_unsettled(result: ReconcileResult, timeout: float) -> None:
     """GitfleetError where something still waits when the time is over, or a rollout failed."""
     if result.frozen:
         say(CliText.ALL_WAITS_FROZEN_LONGER(timeout=timeout))
-    elif not result.settled:
+    elif not (result.settled or result.asks_only):
         raise _not_settled(result, timeout)
     if refusal := _refusal(result):
         raise BadInput(refusal, hint=CliText.GITFLEET_VALIDATE_LISTS_ALL())
@@ -141,11 +138,12 @@ def _report_unsettled(result: ReconcileResult, timeout: float) -> None:
 @contextmanager
 def _opened(settings: Settings) -> Iterator[tuple[Workspace, Ending]]:
     """The workspace of a run, which ends gently by a signal."""
-    from gitfleet import wiring
+    from gitfleet.wiring import hub
+    from gitfleet.wiring.publishers import shown_on_forge
 
     with (
-        wiring.open_workspace(settings, decrypts=True) as workspace,
-        wiring.shown_on_forge(workspace, settings),
+        hub.open_workspace(settings, decrypts=True) as workspace,
+        shown_on_forge(workspace, settings),
         ending_gently(workspace.wake.stop) as ending,
     ):
         yield workspace, ending
@@ -158,10 +156,10 @@ def _show(shown: Sequence[Listener], event: Event) -> None:
 
 def _continuous(settings: Settings, watched: Watched, output: str) -> int:
     """Reconcile until a signal ends it; the exit code. In a format with times, the log has the events, too."""
-    from gitfleet.wiring_watch import watching_clusters
+    from gitfleet.wiring.serving import watching_clusters
 
-    known = (settings.git_credentials.password, settings.forge.token if settings.forge else None)
-    secrets, log_format = tuple(filter(None, known)), watched.log_format
+    tokens = (settings.git_credentials.password, settings.forge.token if settings.forge else None)
+    secrets, log_format = tuple(filter(None, tokens)), watched.log_format
     with logging_as(log_format, secrets) as lines:
         with ExitStack() as stack:
             shown: list[Listener] = [] if log_format == "plain" else [LoggedEvents(lines).on_event]
@@ -186,15 +184,9 @@ def fail_with_rollouts(result: ReconcileResult) -> None:
 
     failed = last_run_failures(result.state.runs.values(), result.state.placements)
     if failed:
-        raise BadInput(
-            f"{min(failed.values())}{more_than_first(failed)}",
-            hint=CliText.GITFLEET_GET_RUNS_O_WIDE(),
-        )
+        raise BadInput(f"{min(failed.values())}{more_than_first(failed)}", hint=CliText.GITFLEET_GET_RUNS_O_WIDE())
     if rollouts := rollout_failures(result.state.rollouts.values()):
-        raise BadInput(
-            f"{rollouts[0]}{more_than_first(rollouts)}",
-            hint=CliText.GITFLEET_DESCRIBE_ROLLOUT_NAME_SAYS(),
-        )
+        raise BadInput(f"{rollouts[0]}{more_than_first(rollouts)}", hint=CliText.GITFLEET_DESCRIBE_ROLLOUT_NAME_SAYS())
 
 
 def _refusal(result: ReconcileResult) -> str:
@@ -205,19 +197,25 @@ def _refusal(result: ReconcileResult) -> str:
 
 
 def _not_settled(result: ReconcileResult, timeout: float) -> BadInput:
-    waiting = (result.waiting or (CliText.CLUSTERS_STILL_MOVING(),))[0]
+    waiting = (*result.waiting, *result.asks, CliText.CLUSTERS_STILL_MOVING())[0]
     return BadInput(
-        CliText.NOTHING_SETTLED_WITHIN(timeout=timeout, waiting=waiting),
-        hint=CliText.SEE_GITFLEET_GET_CRP_GITFLEET(),
+        CliText.NOTHING_SETTLED_WITHIN(timeout=timeout, waiting=waiting), hint=CliText.SEE_GITFLEET_GET_CRP_GITFLEET()
     )
+
+
+def _answerable(hold: Hold) -> str:
+    """What a hold waits for."""
+    from gitfleet.views import held_line
+
+    if hold.answer is not None:
+        return CliText.HOLD_REJECTED(line=held_line(hold))
+    return CliText.HOLD_TO_APPROVE(line=held_line(hold), hold=hold.name)
 
 
 def show_result(result: ReconcileResult) -> None:
     """What a person should know when a run ends: clusters that do not answer, what is waiting, what has errors."""
-    from gitfleet.api.conditions import Status
-    from gitfleet.api.faults import Severity
+    from gitfleet.api.faults import Severity, by_cause
     from gitfleet.status import ClusterState, cluster_state, health_condition
-    from gitfleet.views import answering_file, hold_document, hold_sentence
 
     unreachable = []
     for name, cluster in sorted(result.state.clusters.items()):
@@ -227,17 +225,17 @@ def show_result(result: ReconcileResult) -> None:
     warn_some("cluster", unreachable, CliText.GITFLEET_GET_CLUSTERS_LISTS_ALL())
     waiting = [*result.asks, *result.waiting]
     warn_some("waiting", waiting, CliText.GITFLEET_EXPLAIN_PLACEMENT_SAYS_EACH())
-    pending = [hold for hold in result.state.holds.values() if hold.answer is not Status.TRUE]
-    documents = [hold_document(hold) for hold in pending]
-    held = [f"{answering_file(document)}: {hold_sentence(document)}" for document in documents]
+    held = [_answerable(hold) for hold in result.state.held.values()]
     warn_some("held", held, CliText.GITFLEET_GET_HOLDS_LISTS_ALL())
     for severity in Severity:
-        faults = [str(fault) for fault in result.state.faults if fault.severity is severity]
-        warn_some(severity.value, faults, CliText.GITFLEET_VALIDATE_LISTS_ALL())
+        faults = by_cause(fault for fault in result.state.faults if fault.severity is severity)
+        warn_some(severity.value, [*map(str, faults)], CliText.GITFLEET_VALIDATE_LISTS_ALL())
     if result.settled and not _refusal(result):
         bound = sum(len(record.bindings) for record in result.state.placements.values())
         say(
             CliText.SETTLED_COMMIT_PLACEMENTS(
-                commit=result.commit[:12], count=len(result.state.placements), bound=bound
+                commit=result.commit[:12],
+                placements=counted(len(result.state.placements), "placement"),
+                bindings=counted(bound, "binding"),
             )
         )

@@ -81,8 +81,8 @@ def ending_gently(stop: Callable[[], None]) -> Iterator[Ending]:
             raise
     finally:
         if ending.number:
-            left = max(signal.getitimer(signal.ITIMER_REAL)[0], _CLOSING_SECONDS)
-            signal.setitimer(signal.ITIMER_REAL, left, _EACH_SECONDS)
+            seconds = max(signal.getitimer(signal.ITIMER_REAL)[0], _CLOSING_SECONDS)
+            signal.setitimer(signal.ITIMER_REAL, seconds, _EACH_SECONDS)
         end_at_once()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,37 +21,50 @@ EXIT_STUCK = 1
 """Something still waits when nothing moves any more, or when the time is over."""
 
 
-@click.command(
-    epilog=options.example(
-        "gitfleet simulate",
-        "gitfleet simulate . --scenario bad-image.yaml --save timeline.html",
-        "gitfleet simulate . --rev my-change --without region=eu -o jsonl",
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulateOptions:
+    """What is simulated, and from where."""
+
+    scenario: Path | None
+    rev: str | None
+    start: str
+
+
+@options.command(
+    "gitfleet simulate",
+    "gitfleet simulate . --scenario bad-image.yaml --save timeline.html",
+    "gitfleet simulate . --rev my-change --without region=eu -o jsonl",
 )
-@click.option(
-    "--scenario", type=click.Path(path_type=Path), metavar="FILE", help="What happens, and how clusters behave."
+@options.collected(
+    "request",
+    SimulateOptions,
+    options.path("--scenario", metavar="FILE", text="What happens, and how clusters behave."),
+    options.rev,
+    click.option(
+        "--from",
+        "start",
+        type=click.Choice(("state", "empty")),
+        default="state",
+        metavar="state|empty",
+        help="Start from what the state branch has recorded, or from an empty fleet (default: state).",
+    ),
 )
-@options.rev
 @options.what_if("Simulate")
-@click.option(
-    "--save", type=click.Path(path_type=Path), metavar="FILE.html", help="Write the timeline as an HTML page as well."
-)
-@options.settings(options.repo, options.branch, options.cache_dir, of_state=False)
+@options.path("--save", metavar="FILE.html", text="Write the timeline as an HTML page as well.")
+@options.reading(options.repo, options.branch, options.cache_dir)
 @options.output("text", "jsonl", "json")
 def simulate(
-    scenario: Path | None,
-    rev: str | None,
-    what_if: WhatIfOptions,
-    save: Path | None,
-    settings: Settings,
-    output: str,
+    request: SimulateOptions, what_if: WhatIfOptions, save: Path | None, settings: Settings, output: str
 ) -> int:
     """Simulate the rollout of a commit in virtual time; the repository and real clusters are never touched.
+
+    It starts from the state branch, or from a clone's remote-tracking branch: what is recorded there is on the clusters
+    and available. Without one the fleet is empty.
 
     Without a scenario every object is available 5 s after it was applied. Exits with 1 when it ends stuck: something
     still waits at the end, or the last staged run of a placement failed.
     """
-    from gitfleet import wiring
+    from gitfleet.wiring import hub
 
     events: list[tuple[float, Event]] = []
     with progress_for(output) as progress:
@@ -60,7 +74,8 @@ def simulate(
             if event.type != EventType.END or output != "text":
                 progress.on_event(event, at)
 
-        waiting = wiring.simulate(settings, scenario, rev, wiring.what_if_from(what_if), on_event)
+        changes, recorded = hub.what_if_from(what_if), request.start == "state"
+        waiting = hub.simulate(settings, request.scenario, request.rev, changes, on_event, from_state=recorded)
     at, end = events[-1]
     if output == "text":
         show("")

@@ -56,11 +56,11 @@ class _Output(io.RawIOBase):
 
     def write(self, data: ReadableBuffer, /) -> int:
         """All of it, however long a pipe that does not block is full."""
-        rest = memoryview(data).cast("B")
-        length = len(rest)
-        while len(rest) and not self._is_lost:
+        remaining = memoryview(data).cast("B")
+        length = len(remaining)
+        while len(remaining) and not self._is_lost:
             try:
-                rest = rest[os.write(self._descriptor, rest) :]
+                remaining = remaining[os.write(self._descriptor, remaining) :]
             except BlockingIOError:
                 select.select([], [self._descriptor], [])
             except OSError as error:
@@ -71,7 +71,7 @@ class _Output(io.RawIOBase):
 
 def guard_streams() -> None:
     """Put streams that know what to do about a loss in the place of Python's."""
-    _hold_descriptors()
+    _occupy_descriptors()
     sys.stdout = _text(sys.stdout, _Output(1, _end))
     sys.stderr = _text(sys.stderr, _Output(2, lambda _: None))
 
@@ -99,21 +99,21 @@ def _say(error: OSError) -> None:
         say(CliText.WORK_GOES(sentence=lost.sentence))
 
 
-def _text(found: TextIO | None, output: _Output) -> TextIO:
+def _text(stream: TextIO | None, output: _Output) -> TextIO:
     """A text stream on an output, in the form of the one that Python made."""
-    at_once = bool(getattr(found, "write_through", False))
+    at_once = bool(getattr(stream, "write_through", False))
     raw: Any = output
     below: Any = raw if at_once else io.BufferedWriter(raw)
     return io.TextIOWrapper(
         below,
-        encoding=getattr(found, "encoding", None) or "utf-8",
-        errors=getattr(found, "errors", None) or "backslashreplace",
-        line_buffering=bool(getattr(found, "line_buffering", False)) or output.isatty(),
+        encoding=getattr(stream, "encoding", None) or "utf-8",
+        errors=getattr(stream, "errors", None) or "backslashreplace",
+        line_buffering=bool(getattr(stream, "line_buffering", False)) or output.isatty(),
         write_through=at_once,
     )
 
 
-def _hold_descriptors() -> None:
+def _occupy_descriptors() -> None:
     """No file that is opened later may take the place of a standard stream that was closed from the start."""
     for descriptor in (0, 1, 2):
         try:

@@ -14,6 +14,7 @@ class CliText(TextTable):
     ALREADY_HAS = "{resolve} already has {existing}{and_more}"
     ALREADY_NOTHING_COMMITTED = "{branch} has it already; nothing is committed"
     APPLIED_NOT_AVAILABLE = "applied, not available"
+    BASE_ASKS_NO_CLUSTER = "--base counts what a commit has as there: it cannot go with --clusters {clusters}"
     BEHIND_STANDS_WHOLE_NUMBER = '"{text}": behind ">" stands a whole number, or one with "%", as in {word}>10'
     BLOCKED_CHANGES_NOTHING = "blocked: {placement} changes nothing on {tuple}: {message}"
     CACHE_FOLDER_CANNOT_MADE = "the cache folder {folder} cannot be made: {strerror}"
@@ -23,7 +24,6 @@ class CliText(TextTable):
     CANNOT_USED = "{directory} cannot be used: {strerror}"
     CANNOT_WRITTEN = "{file} cannot be written: {strerror}"
     CARRY_AGENT_BRANCHES_FILES = "Carry an agent's branches in files, where no link is."
-    CHANGE_FROM_EXTERNAL_HELD = "its change from External is held, on {where}"
     CHANGE_POLICY_ADD_TAINT_CLUSTER = "change its policy, or add a taint to the cluster"
     CHANGE_STATUS_APPROVED = "change the status of Approved there, and commit it"
     CHOOSE_EMPTY_FOLDER = "choose an empty folder, or write over these files with --force"
@@ -50,6 +50,7 @@ class CliText(TextTable):
     FILES_NEXT = "{count} files are in {resolve}. Next:"
     FILE_WATCHED_BRANCH_ALREADY = "a file of the watched branch {verb}s {request} already"
     FLEET_SIMULATED_CLUSTERS = "A fleet of simulated clusters"
+    FOLDER_ORDER = "Folders on each cluster, in this order: {folders}."
     FORGE_NEEDS_TOKEN = "--forge needs a token: either --forge-token-file FILE or --forge-token-env NAME"
     FORGE_SHOWS_COMMITS = "--forge shows commits, and with --state-dir there are none"
     GETS_SNAPSHOT = "{line_of}, gets snapshot {fields}"
@@ -92,10 +93,12 @@ class CliText(TextTable):
     HINT_HELP_SHOWS = "hint: `{command_path} --help` shows what there is"
     IF_YOU_KNOW_WHY = "if you know why, raise --max-size"
     IS_NOW_AT = "is now at"
+    HOLD_REJECTED = "{line} is rejected"
+    HOLD_TO_APPROVE = "{line}. To approve, run: gitfleet approve {hold}"
     ITS_ARE_DELETED = "its {number} are deleted"
+    ITS_ARE_HELD = "its {number} are held until a person approves"
     ITS_BINDING_IS_WITH_IT = "Its binding is {row} with {row_2}; it has {has}."
     ITS_STAY_THERE = "its {number} stay there"
-    IT_STAYS_AS_IT_IS = "It stays as it is"
     KEEP_HELD_REMOVAL_HELD = "Keep a held removal held, or end a run at a stage."
     KUBECONFIG_KUBECONFIG_GOES_CONTEXT_NAME = (
         "--kubeconfig (or KUBECONFIG) goes with --context NAME, the cluster that this agent is of"
@@ -106,6 +109,7 @@ class CliText(TextTable):
     LEASE_DURATION_GOES_LEASE = "--lease-duration goes with a Lease, and --leader-election never has none"
     LEAVES_FLEET = "leaves the fleet: {cluster}; {what}"
     LET_HELD_REMOVAL_HAPPEN = "Let a held removal happen, or a stage of a run go on."
+    LISTED_WITH_V = "; -v lists each"
     LET_NOTHING_WORKLOAD_ROLLOUT_MOVE = "Let nothing of a workload rollout move."
     LET_PAUSED_WORKLOAD_ROLLOUT_GO = "Let a paused workload rollout go on."
     LIES_OUTSIDE_NOT_WRITTEN = "{path} lies outside of {out} and is not written"
@@ -126,13 +130,12 @@ class CliText(TextTable):
     NAME_ANOTHER_FOLDER_DIR = "name another folder with --dir"
     NAME_EMPTY_ABSENT_FOLDER_OUT = "name an empty or absent folder with --out"
     NAME_FORGE_FORGE = "name the forge with --forge"
+    NAME_TEAMS_CODEOWNERS = "  edit .{forge}/CODEOWNERS: name your teams"
     NEVER_MET_NO_SHARE_MORE = '"{text}" can never be met: no share is more than 100%'
     NEWER_COMMITS_NOT_RECONCILED_YET = "newer commits are not reconciled yet: {otherwise}"
     NEXT_RECONCILE_TAKES_UP_FREEZE = "the next reconcile takes up what they freeze and lift"
     NONE_STANDS_ALONE = '"none" stands alone: with it nothing makes the plan fail'
     NOTHING_CHANGES_BUT_REMOVALS_HELD = "Nothing changes but for removals that are held."
-    NOTHING_CHANGES_CHANGE_FROM_EXTERNAL = "Nothing changes: its change from External is held."
-    NOTHING_CHANGES_REMOVAL_HELD = "Nothing changes: its removal is held."
     NOTHING_MOVES_ANY_MORE = "nothing moves any more"
     NOTHING_NEW_REPORT = "nothing new to report"
     NOTHING_REMOVED = "Nothing of it is removed"
@@ -169,6 +172,7 @@ class CliText(TextTable):
     NO_SNAPSHOT_YET = "no snapshot yet"
     NO_TEMPORARY_DIRECTORY = "{why}, and there is no temporary directory"
     NO_TEXT_PUT_PULL_REQUEST = "there is no text to put on the pull request"
+    NO_VARIANT = "no variant matches, so the cluster gets nothing of the folder"
     NO_WORK_TREE_READ_HERE = "{repo} has no work tree that can be read here"
     ONCE_UNTIL_SETTLED_EXCLUDE_EACH = "--once and --until-settled exclude each other"
     ONLY_KNOWN = '"{text}": only ">" is known, as in {word}>{found}{found_2}'
@@ -179,7 +183,6 @@ class CliText(TextTable):
     PICKED_AGAIN_ONCE = (
         "{cluster} may be picked again at once, unless it has a taint that {placement} does not tolerate"
     )
-    PICKED_KEPT_HOLD = "{where} picked, {kept} kept by a hold"
     PICKED_WAITS_TURN = "picked, waits for its turn"
     PLACEMENTS_LOSE = "What placements lose: {losses}."
     PLACEMENTTYPE_PICKFIXED_CANNOT_EVICTED = "{placement} has placementType PickFixed and cannot be evicted"
@@ -195,7 +198,6 @@ class CliText(TextTable):
     RECONCILE_ONE_CLUSTER_FROM_WITHIN = "Reconcile one cluster from within, by git alone."
     REFUSED_PLUG = "It was refused by the plug-in {row}."
     REJECTS_FILE_NOT_GITFLEET_WRITE = "{origin}:{line} rejects {request}, and its file is not gitfleet's to write"
-    REMOVAL_HELD = "its removal is held, on {where}"
     RENAMED_NOW_KEEPS = "renamed: {placement} is {placement_name} now, and keeps what it has"
     REPORT_IS = "the report is {saved_report}"
     REPO_NO_URL_PATH_OWNER = "REPO is no URL with a path OWNER/NAME: name the repository with --forge-repo"
@@ -215,10 +217,12 @@ class CliText(TextTable):
     RUN_WHOLE_ROLLOUT_VIRTUAL_TIME = "Run a whole rollout in virtual time."
     SAY_WHY_EACH_CLUSTER_PICKED = "Say why each cluster was picked, refused or waits."
     SCALES_DOWN = "scales down: {kind} {name}, from {pods} to {after} on {clusters}, by rollout {rollout}: fewer than its manifest says"
+    SCHEMAS_WRITTEN = "{count} schemas are in {folder}"
+    SCHEMA_KIND_OR_OUT = "give a KIND or --out, not both"
     SEE_GITFLEET_GET_CRP_GITFLEET = (
         "see `gitfleet get crp` and `gitfleet explain PLACEMENT`, or wait longer with --timeout"
     )
-    SETTLED_COMMIT_PLACEMENTS = "settled at commit {commit}: {count} placements, {bound} bindings"
+    SETTLED_COMMIT_PLACEMENTS = "settled at commit {commit}: {placements}, {bindings}"
     SHOW_CLUSTERS_AGAINST = "Show what clusters have against what they are to have."
     SHOW_EVERY_ERROR_COMMIT_PATH = "Show every error of a commit with path:line."
     SHOW_ONE_OBJECT_CONDITIONS = "Show one object with its conditions."
@@ -242,7 +246,6 @@ class CliText(TextTable):
     UP_DATE_BUT_HELD_REMOVALS = "up to date but for held removals"
     VARIABLE_FORGE_TOKEN_ENV_NOT = "the variable {variable} of --forge-token-env is not set"
     WARNING_CLONE_NO_STATE_BRANCH = "warning: this clone has no state branch of its own, and its remote {remote} has one; `git remote get-url {remote}` says what to name as REPO (or -C)"
-    WARNING_SHOWN_WITHOUT = "warning: {sentence}; what is shown is without it, and the next reconcile repairs it"
     WARNING_TEMPORARY_ONE_USED = (
         "warning: {why}; a temporary one is used, so everything is fetched and read again each time"
     )
@@ -257,6 +260,7 @@ class CliText(TextTable):
     WORK_TREE_NEEDS_TOP_FOLDER = (
         "--work-tree needs the top folder of a clone on this machine, with a commit checked out"
     )
+    WOULD_BE_REFUSED = "{count} would be refused"
     WOULD_CHANGE = "What would change that: {row}"
     WOULD_CREATED = "would be created"
     WOULD_DELETED = "would be deleted"

@@ -90,10 +90,10 @@ def _scale_marks(edge: float) -> Iterator[str]:
 
 
 def _bar(span: Span, edge: float) -> str:
-    left, width = 100 * span.begin / edge, 100 * (span.end - span.begin) / edge
+    begin, width = 100 * span.begin / edge, 100 * (span.end - span.begin) / edge
     until = when_of(span.end).strip() if span.end < edge else "the end"
     title = f"{when_of(span.begin).strip()} to {until}: {span.meaning}"
-    return f'<i class="{span.phase}" style="left:{left:.2f}%;width:{width:.2f}%" title="{escape(title)}"></i>'
+    return f'<i class="{span.phase}" style="left:{begin:.2f}%;width:{width:.2f}%" title="{escape(title)}"></i>'
 
 
 def _spans(events: Sequence[tuple[float, Event]], edge: float) -> dict[tuple[str, str], list[Span]]:
@@ -111,8 +111,8 @@ def _spans(events: Sequence[tuple[float, Event]], edge: float) -> dict[tuple[str
     for row, steps in changes.items():
         ends = [*(at for at, _ in steps[1:]), edge]
         pairs = zip(steps, ends, strict=True)
-        found = [Span(at, until, phase, meanings[phase]) for (at, phase), until in pairs if phase]
-        spans[row] = [span for span in found if span.end > span.begin]
+        phases = [Span(at, until, phase, meanings[phase]) for (at, phase), until in pairs if phase]
+        spans[row] = [span for span in phases if span.end > span.begin]
     return spans
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -11,18 +12,19 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from gitfleet.cli.election import election_settings, leader_election
 from gitfleet.cli.logs import log_format
-from gitfleet.cli.options import collected
+from gitfleet.cli.options import collected, combined, repeatable
 from gitfleet.cli.texts import CliText
-from gitfleet.settings import ElectionSettings, Settings
+from gitfleet.settings import ElectionSettings, LeaseTerms, Settings
 
 if TYPE_CHECKING:
-    from gitfleet.loop.counting import Counting
     from gitfleet.loop.driver import Listener
     from gitfleet.loop.workspace import Workspace
+    from gitfleet.serving.endpoints import Counting
 
 _OTLP: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+_NAME: Final = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+_PLACE: Final = re.compile(rf"(?P<namespace>{_NAME})/(?P<name>{_NAME}(\.{_NAME})*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +44,22 @@ class Watched:
         return self == Watched()
 
 
+def election_settings(leader_election: str, lease_duration: int | None) -> ElectionSettings | None:
+    """How to elect a leader, None for not at all; UsageError for what is no namespace and name,
+    and for a duration of no lease."""
+    terms = LeaseTerms() if lease_duration is None else LeaseTerms.of(lease_duration)
+    if leader_election == "never":
+        if lease_duration is not None:
+            raise click.UsageError(CliText.LEASE_DURATION_GOES_LEASE())
+        return None
+    if leader_election == "auto":
+        return ElectionSettings(terms=terms)
+    place = _PLACE.fullmatch(leader_election)
+    if place is None or len(place["name"]) > 253:
+        raise click.UsageError(CliText.LEADER_ELECTION_NONE_AUTO(leader_election=leader_election))
+    return ElectionSettings(place=(place["namespace"], place["name"]), terms=terms)
+
+
 def watched_from(
     log_format: str,
     notify: tuple[str, ...],
@@ -52,10 +70,10 @@ def watched_from(
 ) -> Watched:
     """The options; UsageError for what is no NAME=FILE, names a destination twice, or is no Lease."""
     files: dict[str, Path] = {}
-    for given in notify:
-        name, _, file = given.partition("=")
+    for text in notify:
+        name, _, file = text.partition("=")
         if not name or not file:
-            raise click.UsageError(CliText.NOTIFY_NO_NAME_FILE(given=given))
+            raise click.UsageError(CliText.NOTIFY_NO_NAME_FILE(given=text))
         if name in files:
             raise click.UsageError(CliText.NOTIFY_GIVEN_TWICE(name=name))
         files[name] = Path(file)
@@ -73,15 +91,25 @@ def watched_from(
     )
 
 
+leader_election = combined(
+    click.option(
+        "--leader-election",
+        default="auto",
+        metavar="auto|never|NAMESPACE/NAME",
+        help="The Lease by which one of several processes leads (default: auto, in a pod that may use Leases).",
+    ),
+    click.option(
+        "--lease-duration",
+        type=click.IntRange(3, 3600),
+        metavar="SECONDS",
+        help="After how long another one takes the place of a leader that is gone (default: 15).",
+    ),
+)
+
 watched = collected(
     "watched",
     watched_from,
-    click.option(
-        "--notify",
-        multiple=True,
-        metavar="NAME=FILE",
-        help="Where a destination of spec.notifications is, and its secrets (repeatable).",
-    ),
+    repeatable("--notify", metavar="NAME=FILE", text="Where a destination of spec.notifications is, and its secrets"),
     click.option(
         "--kubernetes-events",
         type=click.Choice(("auto", "never")),
@@ -101,37 +129,35 @@ watched = collected(
 
 @contextmanager
 def listened(
-    workspace: Workspace, settings: Settings, given: Watched, secrets: tuple[str, ...], listen: Listener
+    workspace: Workspace, settings: Settings, chosen: Watched, secrets: tuple[str, ...], listen: Listener
 ) -> Iterator[Listener]:
     """While this lasts, the run answers over HTTP, tells destinations and acts only while it leads, as the options say;
     the listener that is to get its events."""
     with ExitStack() as stack:
-        from gitfleet.wiring_executor import spread_over
+        from gitfleet.wiring.executor import spread_over
 
-        stack.enter_context(spread_over(workspace, given.executor))
-        if given.election is not None:
-            from gitfleet.wiring_lease import elected
+        stack.enter_context(spread_over(workspace, chosen.executor))
+        if chosen.election is not None:
+            from gitfleet.wiring.serving import elected
 
-            stack.enter_context(elected(workspace, settings, given.election))
-        from gitfleet.loop.phases import Phases
+            stack.enter_context(elected(workspace, settings, chosen.election))
+        from gitfleet.loop.pulse import Phases
 
         counted: list[Counting] = [phases := Phases(clock=workspace.clock)]
         phases.watch(workspace.driver, workspace.pulse)
         if _traces_are_asked_for():
-            from gitfleet.wiring_tracing import traced
+            from gitfleet.wiring.serving import traced
 
             stack.enter_context(traced(workspace, phases))
-        from gitfleet.wiring_outbound import calling_out
+        from gitfleet.wiring.outbound import calling_out
 
         counted.append(stack.enter_context(calling_out(workspace, settings.outbound)))
-        from gitfleet.wiring_notify import notified
+        from gitfleet.wiring.publishers import notified
 
-        told = notified(workspace, settings, dict(given.notify), secrets, events=given.events)
-        notifications = stack.enter_context(told)
-        counted.append(notifications)
-        listen = notifications.listening(listen)
+        notifications = notified(workspace, settings, dict(chosen.notify), secrets, events=chosen.events)
+        counted.append(stack.enter_context(notifications))
         if settings.http is not None:
-            from gitfleet.wiring_http import served
+            from gitfleet.wiring.serving import served
 
             listen = stack.enter_context(served(workspace, settings.http, listen, counted))
         yield listen

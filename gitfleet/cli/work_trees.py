@@ -18,19 +18,16 @@ if TYPE_CHECKING:
 _MOST_NAMED: Final = 4
 
 
-def files_of(settings: Settings, rev: str | None, wanted: bool) -> WorkTreeFiles | None:
+def files_of(settings: Settings, rev: str | None, required: bool) -> WorkTreeFiles | None:
     """The files of the work tree, None where a revision is named or there is none. UsageError and BadInput when they
     are `wanted` and cannot be."""
-    from gitfleet import wiring
+    from gitfleet.wiring import hub
 
-    if wanted and rev is not None:
+    if required and rev is not None:
         raise click.UsageError(CliText.REV_WORK_TREE_EXCLUDE_EACH())
-    files = wiring.work_tree_of(settings) if rev is None else None
-    if wanted and files is None:
-        raise BadInput(
-            CliText.NO_WORK_TREE_READ_HERE(repo=settings.repo),
-            hint=CliText.WORK_TREE_NEEDS_TOP_FOLDER(),
-        )
+    files = hub.work_tree_of(settings) if rev is None else None
+    if required and files is None:
+        raise BadInput(CliText.NO_WORK_TREE_READ_HERE(repo=settings.repo), hint=CliText.WORK_TREE_NEEDS_TOP_FOLDER())
     return files
 
 

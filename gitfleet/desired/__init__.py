@@ -9,14 +9,16 @@ Nothing past this package sees raw YAML of ours (payload bodies excepted: they a
     is_read(path, mode), wanted_paths(paths, ...)  which entries of a tree are parsed, and which are considered at all
     cache_key(path, blob)                          under which a parsed file is kept on disk
     manifests_of(path, blob, parsed)               the payload of one file
-    placement_update_breaks(old, new, unfinished)  what of a placement may not change
+    faults_at(notes, contents)                     faults about fields of objects that were read, with their lines
+    placement_update_breaks(old, new)              edits of a placement that are not allowed
 
-`read_desired` takes `DesiredRequest(commit, files, before, held, changed, accepted, contents, built)`:
+`read_desired` is a pipeline (`tree`): read (`reading`), resolve duplicates, check (`checks`), use the last good version
+of each object with an error (`history`), and check once more. It takes
+`DesiredRequest(commit, files, before, last_good, changed, accepted, contents, built)`:
     files      {path: SourceFile(mode, blob id, size, parsed: ParsedFile | None)} of the commit (parsed None:
                unreadable, with why); `reading` of an earlier `read_file` may be given along and is then used
     before     {path: SourceFile} every file that changed since the observed commit, as it was there
-    held       {path: [HeldVersion]} what the state branch holds of older versions instead of faulty files
-    (invariant 2)
+    last_good  {path: [OlderVersion]} the older versions that the state branch names for faulty files (invariant 2)
     changed    the paths that differ from the observed commit, None when that commit is gone
     accepted   FleetState: the last accepted version of each placement and cluster, for the checks on updates (D21), and
                the newest snapshots, for what has no file to go back to
@@ -30,23 +32,25 @@ from hashlib import sha256
 
 from gitfleet.api.objects import Manifest, Origin, key_of
 from gitfleet.desired.accept import Accepted, accept
-from gitfleet.desired.ignore_rules import IgnoreRules, read_ignore
-from gitfleet.desired.paths import (
+from gitfleet.desired.checks.updates import placement_update_breaks
+from gitfleet.desired.reading.files import FileReading, ReadObject, faults_at, read_file
+from gitfleet.desired.reading.folders import FolderLayout, layout_of
+from gitfleet.desired.reading.ignore_rules import IgnoreRules, read_ignore
+from gitfleet.desired.reading.paths import (
     CHART_FILE,
     IGNORE_FILE,
     KUSTOMIZATIONS,
     built_folders,
     folders_of,
     is_build_file,
+    is_folder_file,
     is_kustomization,
     is_read,
     read_paths,
     wanted_paths,
 )
-from gitfleet.desired.readings import FileReading, read_file
-from gitfleet.desired.request import DesiredRequest, HeldVersion, SourceFile
+from gitfleet.desired.reading.request import DesiredRequest, OlderVersion, SourceFile
 from gitfleet.desired.tree import read_desired
-from gitfleet.desired.updates import placement_update_breaks
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.limits import MAX_FILE_BYTES
 from gitfleet.formats.yaml_reader import PARSER_VERSION, ParsedFile, parse_documents
@@ -58,16 +62,21 @@ __all__ = [
     "Accepted",
     "DesiredRequest",
     "FileReading",
-    "HeldVersion",
+    "FolderLayout",
     "IgnoreRules",
+    "OlderVersion",
+    "ReadObject",
     "SourceFile",
     "accept",
     "built_folders",
     "cache_key",
+    "faults_at",
     "folders_of",
     "is_build_file",
+    "is_folder_file",
     "is_kustomization",
     "is_read",
+    "layout_of",
     "manifests_of",
     "parse_file",
     "placement_update_breaks",

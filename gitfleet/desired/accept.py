@@ -35,22 +35,22 @@ def accept(desired: Desired, before: FleetState, now: datetime, failures: Failur
     placements: dict[PlacementKey, Placement] = {}
     for key, record in before.placements.items():
         if key not in desired.placements:
-            kept = record.placement
-            placements[key] = kept if desired.holds_removals or kept.deleting else replace(kept, deleting=now)
+            leaving = record.placement
+            placements[key] = leaving if desired.refused or leaving.deleting else replace(leaving, deleting=now)
     for key, placement in desired.placements.items():
         accepted = before.placements[key].placement if key in before.placements else None
-        found = failures.contain(Subject.of_placement(key), accepted, _placement, placement, accepted)
-        if found is not None:
-            placements[key] = found
+        checked = failures.contain(Subject.of_placement(key), accepted, _placement, placement, accepted)
+        if checked is not None:
+            placements[key] = checked
     clusters: dict[str, MemberCluster] = {}
     for name, member in before.clusters.items():
         if name not in desired.clusters:
-            clusters[name] = member if desired.holds_removals or member.deleting else replace(member, deleting=now)
+            clusters[name] = member if desired.refused or member.deleting else replace(member, deleting=now)
     for name, cluster in desired.clusters.items():
-        known = before.clusters.get(name)
-        found_cluster = failures.contain(Subject("MemberCluster", name), known, _cluster, cluster, known)
-        if found_cluster is not None:
-            clusters[name] = found_cluster
+        previous = before.clusters.get(name)
+        member_checked = failures.contain(Subject("MemberCluster", name), previous, _cluster, cluster, previous)
+        if member_checked is not None:
+            clusters[name] = member_checked
     return Accepted(
         placements={key: placements[key] for key in sorted(placements)},
         clusters={name: clusters[name] for name in sorted(clusters)},
@@ -71,10 +71,10 @@ def _cluster(new: MemberCluster, old: MemberCluster | None) -> MemberCluster:
         # An export of a hub says what that hub observed; whether this cluster answers shows only when it does.
         return replace(new, status=replace(new.status, conditions=(), agent=None))
     # What is known of a cluster outlives an edit of its file: the status is observed, not written by people.
-    same = replace(new, generation=old.generation, status=old.status)
-    if replace(same, origin=old.origin) == old or (old.deleting is None and as_written(new) == as_written(old)):
+    unobserved = replace(new, generation=old.generation, status=old.status)
+    if replace(unobserved, origin=old.origin) == old or (old.deleting is None and as_written(new) == as_written(old)):
         return old
-    return replace(same, generation=old.generation + _spec_changed(new, old))
+    return replace(unobserved, generation=old.generation + _spec_changed(new, old))
 
 
 def _spec_changed(new: Placement | MemberCluster, old: Placement | MemberCluster) -> bool:

@@ -8,14 +8,13 @@ that its selector selects nothing, whatever they answer and whether they do.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from gitfleet.api import Location
 from gitfleet.api.definitions import definition_of
 from gitfleet.api.kinds import KINDS
 from gitfleet.api.objects import GroupKind, Manifest, ObjectKey
-from gitfleet.desired.hidden import Hidden
 from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.kinds import BUILT_IN_KINDS, KUBERNETES_GROUPS
 from gitfleet.formats.near_names import is_near, likeness, nearest
@@ -40,17 +39,14 @@ class Misnamed:
 @dataclass(frozen=True, slots=True)
 class KnownKinds:
     """Every known kind with its versions, the one to use first; `declared` are those that are built in or have a
-    CustomResourceDefinition, the others are known by their objects alone. Of what may be `hidden` nothing is wrong."""
+    CustomResourceDefinition, the others are known by their objects alone."""
 
     versions: Mapping[GroupKind, tuple[str, ...]]
     declared: frozenset[GroupKind]
-    hidden: Hidden = field(default_factory=Hidden)
 
     def misnamed(self, group: str, version: str, kind: str) -> Misnamed | None:
         """What is wrong with the name of a kind; None for one that is known in this version."""
         versions = self.versions.get(GroupKind(group, kind))
-        if self.is_hidden(GroupKind(group, kind)):
-            return None
         if versions is None:
             return self._unknown(group, kind)
         if version in versions:
@@ -59,43 +55,35 @@ class KnownKinds:
             "version", DesiredText.NOT_VERSION_YOU_MEAN(groupkind=GroupKind(group, kind), versions=versions[0])
         )
 
-    def unknown(self, group: str, kind: str) -> Misnamed | None:
-        """What is wrong with a kind that is not known but misspelt; else None."""
+    def misspelt(self, group: str, kind: str) -> Misnamed | None:
+        """What is wrong with a kind that is not known and resembles a known one, or is of a group of Kubernetes; for
+        warnings alone."""
         is_known = GroupKind(group, kind) in self.versions
-        is_wrong = not is_known and not self.is_hidden(GroupKind(group, kind)) and self.is_misspelt(group, kind)
-        return self._unknown(group, kind) if is_wrong else None
-
-    def is_hidden(self, kind: GroupKind) -> bool:
-        """Whether what is hidden may define a kind, which Kubernetes does not."""
-        defined = kind in BUILT_IN.versions or is_kubernetes_group(kind.group)
-        return not defined and self.hidden.has_kind(kind)
-
-    def is_misspelt(self, group: str, kind: str) -> bool:
-        """Whether a kind resembles a known one, or is of a group of Kubernetes: no cluster has another one like it."""
-        return is_kubernetes_group(group) or self.meant(group, kind) is not None
+        is_misspelt = not is_known and (is_kubernetes_group(group) or self.meant(group, kind) is not None)
+        return self._unknown(group, kind) if is_misspelt else None
 
     def meant(self, group: str, kind: str) -> GroupKind | None:
         """The known kind that a group and kind most resemble; None when they resemble none."""
         groups: dict[str, list[str]] = {}
-        for known in self.versions:
-            groups.setdefault(known.group, []).append(known.kind)
-        if (here := _nearest_kind(kind, groups.get(group, ()))) is not None:
-            return GroupKind(group, here)
-        found = [
-            GroupKind(other, near)
-            for other, kinds in groups.items()
+        for group_kind in self.versions:
+            groups.setdefault(group_kind.group, []).append(group_kind.kind)
+        if (nearest_kind := _nearest_kind(kind, groups.get(group, ()))) is not None:
+            return GroupKind(group, nearest_kind)
+        matches = [
+            GroupKind(candidate, near)
+            for candidate, kinds in groups.items()
             if (near := _nearest_kind(kind, kinds)) is not None
-            and (near.lower() == kind.lower() or is_near(other, group))
+            and (near.lower() == kind.lower() or is_near(candidate, group))
         ]
-        return max(found, key=lambda known: (_near(known.group, group), _is_served(known), known), default=None)
+        return max(matches, key=lambda match: (_near(match.group, group), _is_served(match), match), default=None)
 
     def _unknown(self, group: str, kind: str) -> Misnamed:
         meant = self.meant(group, kind)
         if meant is None:
             if is_kubernetes_group(group):
                 return Misnamed("kind", DesiredText.NOT_KIND_CORRECT(in_words=_in_words(group)))
-            known = DesiredText.KIND_REPO_NEITHER_DEFINITION_NOR(in_words=_in_words(group))
-            return Misnamed("kind", DesiredText.NOTHING_SELECTED_CORRECT(known=known))
+            preface = DesiredText.KIND_REPO_NEITHER_DEFINITION_NOR(in_words=_in_words(group))
+            return Misnamed("kind", DesiredText.NOTHING_SELECTED_CORRECT(known=preface))
         version = self.versions[meant][0]
         api_version = f"{meant.group}/{version}" if meant.group else version
         if meant.kind == kind:
@@ -107,9 +95,7 @@ class KnownKinds:
         )
 
 
-def kinds_with(
-    manifests: Iterable[Manifest], further: Iterable[ObjectKey] = (), hidden: Hidden | None = None
-) -> KnownKinds:
+def kinds_with(manifests: Iterable[Manifest], further: Iterable[ObjectKey] = ()) -> KnownKinds:
     """The built-in kinds, and those that the payload declares or has objects of; `further` are objects in it."""
     objects: dict[GroupKind, set[str]] = {}
     declared: dict[GroupKind, list[str]] = {}
@@ -120,9 +106,9 @@ def kinds_with(
             objects.setdefault(manifest.key.group_kind, set()).add(manifest.key.version)
     for key in further:
         objects.setdefault(key.group_kind, set()).add(key.version)
-    found = {kind: tuple(sorted(versions)) for kind, versions in objects.items()}
-    found |= {kind: tuple(dict.fromkeys(versions)) for kind, versions in declared.items() if versions}
-    return KnownKinds({**found, **BUILT_IN.versions}, BUILT_IN.declared | frozenset(declared), hidden or Hidden())
+    kinds = {kind: tuple(sorted(versions)) for kind, versions in objects.items()}
+    kinds |= {kind: tuple(dict.fromkeys(versions)) for kind, versions in declared.items() if versions}
+    return KnownKinds({**kinds, **BUILT_IN.versions}, BUILT_IN.declared | frozenset(declared))
 
 
 def is_kubernetes_group(group: str) -> bool:
@@ -140,15 +126,15 @@ BUILT_IN: Final = _built_in()
 """The kinds of Kubernetes and of the fleet itself."""
 
 
-def _nearest_kind(kind: str, known: Iterable[str]) -> str | None:
+def _nearest_kind(kind: str, names: Iterable[str]) -> str | None:
     """The kind that a word means, in whatever case and number (`deployments`)."""
-    by_word = {word: name for name in sorted(known) for word in (f"{name.lower()}s", name.lower())}
+    by_word = {word: name for name in sorted(names) for word in (f"{name.lower()}s", name.lower())}
     near = nearest(kind.lower(), by_word)
     return by_word[near] if near is not None else None
 
 
-def _near(one: str, other: str) -> float:
-    return likeness(one, other) if is_near(one, other) else 0.0
+def _near(first: str, second: str) -> float:
+    return likeness(first, second) if is_near(first, second) else 0.0
 
 
 def _is_served(kind: GroupKind) -> bool:

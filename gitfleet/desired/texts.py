@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gitfleet.formats.text_table import TextTable
+from gitfleet.formats.text_table import FaultTable
 
 
-class DesiredText(TextTable):
+class DesiredText(FaultTable):
     """A code, and its sentence with the names of the values in it."""
 
     ABOUT_NOTHING = "it is about nothing"
@@ -22,27 +22,24 @@ class DesiredText(TextTable):
     CANNOT_CHANGE_RUN = "cannot change in a run; put it back and make a new run"
     CANNOT_CHANGE_WHILE_ROLLOUT_RUNS = "cannot change while the rollout runs; put it back, or change the target"
     CANNOT_GO_BACK_DAEMON_SET = "cannot be carried out: a DaemonSet makes pods of its newest template alone; leave it out, and give the template of before back in the manifest"
-    CANNOT_GO_BACK_ROLLINGUPDATE_WHILE = (
-        "cannot go back to RollingUpdate while {runs} {found} unfinished; put External back, or end "
-    )
     CANNOT_GO_FROM = "cannot go from {transition} to {transition_2}; put it back, or make a new run"
     CANNOT_NAME_KIND = "cannot be the name of a kind; use a letter and then letters and digits"
     CANNOT_OBJECT_NAME = "cannot be an object's name; use letters, digits, dashes and dots"
+    CANNOT_READ_FILE = "{problem}{hint}"
     CANNOT_READ_OBJECTS = "cannot be read as objects: {unreadable}"
     CANNOT_REMOVED_ONCE_SET = "cannot be removed once it is set, and it was {before}; put it back, or {recreate}"
     CANNOT_USED_SINCE = "cannot be used, since {why}"
     CLUSTERS_NOT_REFUSE_OBJECTS = "clusters that do not have it refuse its objects"
     CLUSTER_SCOPED_KIND = "{selector} is a cluster-scoped kind; select it in a ClusterResourcePlacement"
     COMMIT_MORE_FILES_READ = "the commit has more than {max_files} files to read; ignore some in {ignore_file}"
-    COMMIT_TAKES_FROM = "this commit takes it from {origin}; write it back, or remove this"
     CORE_GROUP = "the core group"
     CORRECT_ADD = "correct it, or add it"
     CORRECT_ADD_MANIFEST = "correct it, add its manifest, or say in `clusters` where it lives already"
     CORRECT_IT = "{wrong}; correct it"
-    CORRECT_NAME = "{sentence}or correct the name{near}"
     CORRECT_REMOVE = "correct it, or remove it"
     COULD_NOT_READ = "could not be read"
-    DEFINED_SECOND_TIME = "is defined a second time; {origin} already has it, remove one of the two"
+    DEFINED_SECOND_TIME = "is defined a second time, since {origin} already has it; remove one of the two"
+    DEPENDENCY_CYCLE = "cycle {cycle}; remove one"
     ENCRYPTED_SOPS_SOPS_METADATA_MISSING = (
         "is encrypted with SOPS, and the `sops` metadata are missing; encrypt it again"
     )
@@ -50,38 +47,43 @@ class DesiredText(TextTable):
         "encrypts more than data and stringData ({place}), which nothing can be selected by; {encrypt}"
     )
     ENCRYPT_FILE_AGAIN_ENCRYPTED_REGEX = "encrypt the file again with --encrypted-regex '^(data|stringData)$'"
+    ENVELOPED = "{place} {sentence}"
     FILES_FOLDER_NOT_READ = (
         "does not use {files} beside it; name them here, move them to another folder, or ignore them in {ignore_file}"
     )
+    FOLDER_IN_BUILT_FOLDER = "lies in a chart, or below a kustomization or release; move it to a folder of its own"
     FOLDER_NOT_BUILT = "the folder was not built; commit the built manifests, or ignore it in {ignore_file}"
     FOLDER_PLACED_WHOLE = (
         "holds back {count} without an error, because gitfleet places the folder as a whole; correct the others"
     )
-    FROM_FILE_NAMES_LABELS_NOTHING = (
-        "from this file on, {not_compared} names or labels that nothing has are not compared with "
-    )
     GITFLEET_WRITES_OBJECTS_KIND_ITSELF = (
         "gitfleet writes objects of this kind itself, on its state branch; remove the document"
     )
+    GIT_LFS_POINTER = "is a Git LFS pointer, and gitfleet reads only what git itself stores; commit the file without LFS (`git lfs pull`, then `git lfs untrack`), or ignore it in {ignore_file}"
     GIVE_ARGS = "give it in args"
     HOLDS_VARIABLE_NOT_EXIST_GOES = "holds a variable that does not exist and goes out as it is written; write ${MEMBER-CLUSTER-NAME}, ${MEMBER-CLUSTER-LABEL-KEY-<label key>}, ${MEMBER-CLUSTER-ANNOTATION-KEY-<key>} or ${MEMBER-CLUSTER-PROPERTY-<name>}"
     IF_NONE_GITFLEET_FILES = "; if it is none of gitfleet's files, ignore it in {ignore_file}"
+    IS_SCALED = "is {scaled_by}"
     KIND_NEVER_PLACED = "is a kind that is never placed; remove the selector"
     KIND_REPO_NEITHER_DEFINITION_NOR = (
         "is a kind of {in_words} of which the repo has neither a definition nor an object, so that "
     )
     KIND_NO_LONGER_SERVED = "is of no version of {kind} that Kubernetes {release} serves; remove the object"
+    LABEL_DIFFERS_BY_VARIANT = (
+        "reads a label that differs by variant; all variants of {key} are selected if one of them matches"
+    )
     LIMITS_NOTHING = "it limits nothing"
     LONGER_CHARACTERS_SIMPLIFY_PATTERN = "is longer than {longest_pattern} characters; simplify the pattern"
     LOST_MANIFEST_STILL_LIE = "lost its manifest, and {first}{more} still lie in it, so it stays as it was; put the manifest back (with kustomize, list it under `resources`), or remove what lies in it too{near}"
+    MATCHES_NONE = "matches no {word} in the repo; {hint}"
     MAC_ONLY_ENCRYPTED = "has mac_only_encrypted, so its MAC notices no change of name or namespace; encrypt the file without --mac-only-encrypted"
     MAKES_NEW_OBJECT_EACH_TIME = "makes a new object each time; give metadata.name instead"
     MAY_HAVE_BEGUN = "may have begun"
-    METADATA_NAMESPACE_TEMPLATE = "{sentence} metadata.namespace to the template"
     MORE_RULES_NOT_READ = "more than {most_rules} rules are not read, those from here on; write fewer"
     MOST_KIND_MERGE_REMOVE_SOME = "there may be at most {max_overrides} of this kind; merge or remove some"
     MOVED_ALREADY = "is moved by {other} ({origin}){on} already; {way}"
     MUST_BASE64_ENCODE = "must be base64; encode it, or use stringData in a Secret and data in a ConfigMap"
+    MUST_HOLD_ONE_FOLDER = "must be the only document of this file, a Folder of gitfleet.dev/v1alpha1; move it"
     MUST_INTEGER_BITS = "must be an integer of {bits} bits; correct it"
     MUST_INTEGER_STRING = "must be an integer or a string; correct it"
     MUST_INTEGER_WITHOUT_QUOTES = "must be an integer, without quotes; correct it"
@@ -96,6 +98,11 @@ class DesiredText(TextTable):
     MUST_STRING_ADD = "must be a string; add it, or put it in quotes"
     MUST_STRING_CORRECT = "must be a string; correct it"
     MUST_TRUE_FALSE = "must be true or false, without quotes; correct it"
+    NAMES_FOLDER_NOT_REPO = "names a Folder that is not in the repo; {hint}"
+    NAME_NO_SERVER_TAKES = (
+        "is refused by every API server as the name of a {kind}; use lower-case letters, digits, dashes{dots}, a "
+        "letter or digit at both ends, at most {longest}"
+    )
     NAMESPACE_DROPPED = "is dropped, since {kind} is a cluster-scoped kind; remove it"
     NAMESPACED_KIND_SELECT_NAMESPACE = (
         "{selector} is a namespaced kind; select its Namespace, or use a ResourcePlacement"
@@ -107,6 +114,7 @@ class DesiredText(TextTable):
         "names no age recipient, and gitfleet decrypts with age keys alone; add one with `sops updatekeys`"
     )
     NAMES_NO_MANIFEST_REPO = "names a {workload} that no manifest of the repo has, so {so}; {hint}"
+    NAMES_PLACEMENT_NOT_REPO = "names a placement that is not in the repo, so {so}; {hint}"
     NAMES_RUN_NOT_REPO = "names a run that is not in the repo, so it answers nothing; {hint}"
     NAMES_STAGE_RUN_NOT = "names a stage that the run does not have, so it answers nothing; {hint}"
     NAMES_STRATEGY_NOT_REPO = "names a strategy that is not in the repo, so the run cannot begin; {hint}"
@@ -116,18 +124,15 @@ class DesiredText(TextTable):
     NEVER_FOLLOWED_PUT_FILES_THEMSELVES = (
         "is a {what}, which is never followed; put the files themselves here, or ignore it in {ignore_file}"
     )
+    NEVER_SATISFIED = "what it waits for never comes"
     NOTHING_EVICTED = "nothing is evicted"
     NOTHING_OVERRIDDEN = "nothing is overridden"
     NOTHING_PLACED = "nothing is placed there"
-    NOTHING_REPO_SAYS_WHETHER_NAMESPACED = (
-        "nothing in the repo says whether {kind} is namespaced; add its CRD below resources/, or"
-    )
     NOTHING_ROLLED_OUT = "nothing is rolled out"
     NOTHING_SELECTED_CORRECT = "{known}nothing is selected; correct it, or add one of them"
     NOT_AFTER_BATCH_LASTBATCHTOROLLOUT = (
         "is not after batch {partition} (lastBatchToRollout), so it cannot change while the rollout runs"
     )
-    NOT_DECLARED_HERE = "is not declared here, and {old} of this name is gone; did you mean {old}? If not, remove "
     NOT_FIELD_OF_RELEASE = "is not a field of Kubernetes {release}, and API servers refuse unknown fields; {hint}"
     NOT_GITIGNORE_PATTERN = "is not a gitignore pattern; correct it or remove the line"
     NOT_GO_CLUSTER_SCOPED_KIND = "does not go with {kind}, which is a cluster-scoped kind; remove it"
@@ -156,22 +161,24 @@ class DesiredText(TextTable):
     NO_KIND_YOU_MEAN = "has no kind {kind}; did you mean {in_words}, {api_version}?"
     NO_NAMESPACE_MANIFEST_REPO = (
         "has no Namespace manifest in the repo; add one for {name} (with kustomize, list it under `resources`), "
+        "or correct the name{near}"
     )
     NO_PATTERN_GITFLEET_MATCHES_INSTALLED = (
         "is no pattern that gitfleet matches with the installed pathspec; install 1.1 of it"
     )
     NO_PODS_TAKEN_FROM = "no pods are taken from it"
     NO_VARIABLE_QUERY = "is no variable of the query ({origin}); {hint}"
-    ONE_EARLIER_COMMIT = "{sentence}that one in an earlier commit"
     ONLY_GAIN_ITEMS = "may only gain items, and one is changed or gone; put it back, or {recreate}"
     ONLY_RAISED_WHILE_ROLLOUT_RUNS = "can only be raised while the rollout runs, and it was {partition}; put that back"
-    OTHER_OBJECT = " and {others} other object{part}"
+    OTHER_OBJECT = " and {count}"
     OVERRIDES_NOTHING_SINCE_WRITTEN = (
         "overrides nothing, since {key} is written in {version}; write that, and its fields"
     )
+    OVERRIDES_NO_OBJECT = "overrides nothing, since no {kind} has this name; {hint}"
     PATCHES_BELOW_MISSING_FIELD = (
         "{key} has no {parent} in git ({origin}), only on API servers that fill it in; add {parent} as a whole"
     )
+    PAYLOAD_NEEDS_NAMESPACE = "is required, since {kind} is a namespaced kind; add it, or give the whole folder one with spec.namespace in its {folder_file}"
     PINNED_ALREADY_REMOVE_ONE_TWO = "is pinned by {origin} already; remove one of the two"
     PUT_BACK_CHANGE_TARGET = "{sentence}; put it back, or change the target"
     QUERY_NOTHING_GIVES = "has a query ({origin}) with {name}, which nothing gives; {hint}"
@@ -181,8 +188,13 @@ class DesiredText(TextTable):
     REMOVE_DOCUMENT_MOVE_RESOURCES_PLACED = "remove the document, or move it to resources/ to have it placed"
     REMOVE_OBJECT_ONE_COMMIT_ADD = "remove the object in one commit and add it again in another to change it"
     REMOVE_ONE_TWO = "remove one of the two, or let `clusters` of each select other clusters"
-    REMOVE_WRITE_VALUE_YOUR_OWN = "{sentence}; remove it, or write a value of your own"
     REMOVES_MISSING_FIELD = "{key} has no such field in git ({origin}); remove this patch"
+    RENAMED_BY_ANOTHER = "names {old}, which {other} ({origin}) takes over; remove the annotation of one of the two"
+    RENAMED_PLACEMENT_NAMED = "names {old}, which is still named in {places}; write {key} there in the same commit"
+    RENAMED_PLACEMENT_THERE = "names {old}, which still has a file ({origin}); remove that file in the same commit"
+    RENAMED_PLACEMENT_UNKNOWN = (
+        "names {old}, which has no record, so nothing is taken over; correct the name, or remove the annotation"
+    )
     REPLACES_MISSING_FIELD = (
         "{key} has no such field in git ({origin}), only on API servers that fill it in; write `op: add`"
     )
@@ -201,20 +213,27 @@ class DesiredText(TextTable):
         "says that the object is encrypted with SOPS, and gitfleet decrypts Secrets alone; write a Secret for it"
     )
     SAYS_OBJECT_ENCRYPTED_SOPS_GITFLEET_DECRYPTS = "says that the object is encrypted with SOPS, and gitfleet decrypts nothing that kustomize or Helm made; move the Secret to a file that is placed as it is"
+    SAYS_IT_BEGAN = "says that {sentence}"
     SAY_THAT_IT = "say that it {elsewhere}"
+    SCOPE_UNKNOWN = "nothing says whether it is namespaced; write metadata.namespace, or add the CRD of {kind} to the repo or its scope to spec.kinds of FleetConfig"
     SECOND_CONFIGURATION_BESIDE = "is a second configuration beside {origin}; keep one"
     SET_BY_SCALER_TOO = "is a number that {scaler} sets, too: each apply takes it back; remove the field"
+    SELECTS_NO_KIND = "selects nothing, since no {kind} is in the repo; add one, or correct the kind"
+    SELECTS_NO_LABELS = "selects nothing, since no {kind} has these labels; correct it, or add them"
+    SELECTS_NO_NAME = "selects nothing, since no {kind} has this name; {hint}"
     SELECTS_RESOURCE_ALREADY_OVERRIDES = "selects a resource that {taken} already overrides; keep it in one of the two"
     SNAPSHOT_HUB = " with snapshot {index} of that hub"
     SPLIT_FILE_IGNORE = "{why}; split the file, or ignore it in {ignore_file}"
-    THEN_HELD_UNTIL_PERSON_APPROVES = "{word}: then this is held until a person approves it"
-    THOSE_COMPARISONS_MOST = "those that there are ({most_compared} comparisons at most); correct the others first"
     TOO_LARGE_READ = "is too large to be read"
+    TOO_MANY_VARIANTS = "the Folders of the repo have more than {most} variants; remove some"
     UNLESS_PLACED_CLUSTERS = "{sentence}, unless it is to be placed on clusters"
+    VARIANT_HOLDS_FOLDER = "contains another Folder, {file}; name a folder without one"
+    VARIANT_PATH_LEADS_OUT = "{path} leads out of the repo; name a folder of this repo"
+    VARIANT_PATH_NOT_BUILT = (
+        "names the folder of this file, which has no kustomization.yaml or gitfleet-helm.yaml; name another one"
+    )
+    VARIANT_PATH_NO_FOLDER = "{path} is not a folder of this repo; correct it, or add it"
+    VARIANT_PATH_NO_PATH = "must be a path of this repo, from this file on; correct it"
     VERSION_NO_LONGER_SERVED = "is not served by Kubernetes {release} and later; write {api_version}"
     WHERE_GITFLEET_RUNS = "{sentence} {kind} where gitfleet runs: without one nothing is rolled out"
-    WORKLOAD_ROLLOUT_WRITES_WHILE_MOVES = (
-        "is what a workload rollout writes while it moves pods, of which none is available then"
-    )
     YOU_MEAN_2 = "; did you mean {near} ({made}:{line})?"
-    YOU_MEAN_NAMESPACE = "did you mean namespace {elsewhere}?"

@@ -1,338 +1,249 @@
-"""The whole tree: all readings become one Desired, and every fault holds the last good version in its place."""
+"""The pipeline: read the files, resolve duplicates, check, use last good versions, and check once more."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from gitfleet.api.faults import Fault, LastGood, Severity, is_error, listed
+from gitfleet.api.faults import Fault, LastGood, Severity, listed
 from gitfleet.api.fleet import FleetConfig
-from gitfleet.api.objects import GroupKind, Identity, Manifest
-from gitfleet.api.placing_policy import PlacingPolicy
-from gitfleet.desired.absent import absent_notes
-from gitfleet.desired.bases import unused_bases
-from gitfleet.desired.crosschecks import (
-    Refusals,
-    budget_warnings,
-    by_precedence,
-    config_refusals,
-    connection_refusals,
-    exported_warnings,
-    override_refusals,
-    patch_errors,
-    pin_refusals,
-    scaled_warnings,
-    scope_refusals,
-    scopes_of,
-    update_refusals,
-    was_in_force,
-)
-from gitfleet.desired.gates import gate_slips, hidden_gates
-from gitfleet.desired.gathering import Gathered, gather
-from gitfleet.desired.held_targets import held_placements, held_targets
-from gitfleet.desired.hidden import Hidden
-from gitfleet.desired.kind_rules import (
-    kept_namespace_fault,
-    missing_namespace_break,
-    missing_namespaces,
-    namespaces_made,
-    near_namespace,
-    renamed_kind_refusals,
-    selector_refusals,
-    selector_warnings,
-    undeclared_warnings,
-)
-from gitfleet.desired.known_kinds import KnownKinds, kinds_with
-from gitfleet.desired.left_over import left_over_warnings
-from gitfleet.desired.mislabelled import mislabelled_warnings
-from gitfleet.desired.paths import area_of, is_build_file
-from gitfleet.desired.policy_rules import denied_payload, denied_selectors, denied_workloads, policy_warnings
-from gitfleet.desired.pool import Pool
-from gitfleet.desired.present import Present
-from gitfleet.desired.readings import FileReading, ReadObject, by_kind, faults_at
-from gitfleet.desired.recovery import Recovery
-from gitfleet.desired.relabelled import relabelled_refusals
-from gitfleet.desired.replaced import Replacements, kept_payload, kept_placements
-from gitfleet.desired.request import DesiredRequest
-from gitfleet.desired.rollout_rules import rollout_refusals, workload_notes
-from gitfleet.desired.taken_back import misread_placements
+from gitfleet.api.folders import Folder
+from gitfleet.api.objects import Identity, Manifest, Origin
+from gitfleet.api.placements import PLACEMENT_GROUP, Placement, PlacementKey
+from gitfleet.api.staged import Approval
+from gitfleet.desired.accept import same_content
+from gitfleet.desired.checks import ERRORS, NOT_PLACED, REFUSALS, WARNINGS
+from gitfleet.desired.checks.commit import Commit, Refusal, Rule
+from gitfleet.desired.history import History
+from gitfleet.desired.reading.files import ReadObject, by_kind, faults_at, payload_identity
+from gitfleet.desired.reading.folders import merged
+from gitfleet.desired.reading.gathering import Gathered, gather
+from gitfleet.desired.reading.paths import area_of, is_build_file
+from gitfleet.desired.reading.request import DesiredRequest
 from gitfleet.desired.texts import DesiredText
-from gitfleet.desired.unclear import CommitRead, misnamed_files, read_again, unclear_places
-from gitfleet.desired.unselected import unselected_notes
-from gitfleet.desired.vanished import ignored_placed, vanished_objects
 from gitfleet.formats.sentences import counted
 from gitfleet.model.desired import Desired
 
-_MOST_READINGS: Final = 3
-"""So often a commit is read at most: one folder that is refused as a whole may be why another one has an error."""
+_CHECKS: Final = 2
+"""An object may not fit beside the last good version of another one, so everything is checked once more."""
 
 
 def read_desired(request: DesiredRequest) -> Desired:
-    """Everything that people want at the request's commit.
+    """Return everything that people want at the request's commit.
 
-    Never raises on any content. What is faulty goes on at its last good version; every fault is reported once, sorted.
+    Never raises on any content. An object with an error goes on as its last good version; every fault is reported once.
     """
-    errors: dict[str, tuple[Fault, ...]] = {}
-    found, more = _read(request, errors)
-    for _ in range(_MOST_READINGS - 1):
-        if more.keys() <= errors.keys():
-            break
-        errors = more | errors
-        found, more = _read(request, errors)
-    return found
-
-
-def _read(
-    request: DesiredRequest, folders: Mapping[str, Sequence[Fault]]
-) -> tuple[Desired, dict[str, tuple[Fault, ...]]]:
-    """A reading that takes no object from the built `folders`, for their errors; and the errors of the built folders of
-    which it refused an object. What is wrong with an object may show only beside all others."""
     gathered = gather(request)
-    pool = Pool(request, Recovery(request), faults=list(gathered.faults))
-    gathered.readings.update(list(unused_bases(request, pool.recovery, gathered.readings)))
-    for path, faults in folders.items():
-        gathered.readings[path] = _refused_whole(path, gathered.readings[path], faults)
-    _hide(pool, gathered)
-    _choose(pool, gathered)
-    _recover(pool, gathered)
-    _keep_gates(pool, gathered)
-    pool.refuse(update_refusals(pool.chosen.values(), request.accepted, pool.recovery))
-    pool.refuse(relabelled_refusals(request, pool.recovery, pool.chosen))
-    _refuse_payload(pool, gathered)
-    _refuse_unconnected(pool)
-    scopes = scopes_of(pool.chosen.values())
-    _refuse_beside_others(pool, scopes)
-    _keep_replaced(pool, gathered)
-    items = pool.chosen.values()
-    slips = gate_slips(items, pool.recovery, request.accepted, request.contents)
-    pool.refuse([(item, note) for item, note, _ in slips])
-    for item, _, gate in slips:
-        pool.keep(gate, item.origin.path)
-    pool.refuse([*pin_refusals(items, pool.recovery, request.changed), *config_refusals(items, pool.kept)])
-    _deny(pool, scopes)
-    errors = _keep_replaced(pool, gathered)
-    pool.faults += faults_at(patch_errors(pool.chosen.values(), pool.kept), request.contents)
-    pool.faults += faults_at(_warnings(pool), request.contents, Severity.WARNING)
-    read = CommitRead(errors, gathered.readings, pool.chosen)
-    found = replace(_desired(pool, scopes), unclear=unclear_places(read, pool.faults), read_again=read_again(read))
-    found = _with_held(found, pool, gathered)
-    found = replace(found, kept=kept_placements(pool.kept), kept_payload=kept_payload(pool.kept))
-    misread = misread_placements(errors, pool.chosen, pool.kept)
-    found = replace(found, misread=misread, misnamed=misnamed_files(read, found.vanished))
-    paths = filter(is_build_file, pool.incomplete & gathered.readings.keys())
-    return found, {path: tuple(one for one in pool.faults if one.path == path and is_error(one)) for path in paths}
+    pool = _Pool(request, History(request, gathered.layout), faults=list(gathered.faults), failed=set(gathered.failed))
+    pool.resolve(gathered)
+    pool.retain_unread(gathered)
+    for _ in range(_CHECKS):
+        commit = pool.commit()
+        pool.refuse(_results(REFUSALS, commit), pool.history.last_good)
+        pool.refuse(_results(NOT_PLACED, commit), lambda item: pool.history.placed.get(item.identity))
+    commit = pool.commit()
+    pool.report(_results(ERRORS, commit), Severity.ERROR)
+    pool.report(_results(WARNINGS, commit), Severity.WARNING)
+    return pool.desired(commit)
 
 
-def _refuse_beside_others(pool: Pool, scopes: Mapping[GroupKind, bool]) -> None:
-    for _ in range(2):  # where an object goes back to its last good version, another one may not fit beside it
-        known, refused = _known_kinds(pool), scope_refusals(pool.chosen.values(), scopes)
-        refused += override_refusals(pool.chosen.values(), pool.request.accepted.overrides)
-        refused += selector_refusals(pool.chosen.values(), known, pool.request.accepted)
-        refused += rollout_refusals(pool.chosen.values(), known, partial(_standing, pool))
-        refused = [(item, note) for item, note in refused if item.identity not in pool.kept]
-        if not refused:
-            break
-        pool.refuse(refused)
+def _results(rules: Iterable[Rule], commit: Commit) -> list[Refusal]:
+    return [refusal for rule in rules for refusal in rule(commit)]
 
 
-def _refused_whole(path: str, reading: FileReading, faults: Sequence[Fault]) -> FileReading:
-    """A built folder with errors. A part of a release may be worse than nothing (a ServiceAccount without its role), so
-    its sound objects are refused with the others."""
-    wrong = {fault.object for fault in faults}
-    sound = sum(item.label not in wrong for item in reading.objects)
-    message = DesiredText.FOLDER_PLACED_WHOLE(count=counted(sound, "object"))
-    note = [Fault(path, 1, "", "", message, Severity.WARNING)] if sound else []
-    faulty = (*reading.faulty, *reading.objects)
-    return replace(reading, objects=(), faulty=faulty, faults=(*faults, *reading.faults, *note))
+@dataclass(slots=True)
+class _Pool:
+    """The objects in force while a commit is read. `retained` are those that go on as their last good version, with the
+    paths of the files whose errors are the reason; `versions` say which documents of which blobs these are."""
 
+    request: DesiredRequest
+    history: History
+    faults: list[Fault]
+    objects: dict[Identity, ReadObject] = field(default_factory=dict)
+    refused: set[Identity] = field(default_factory=set)
+    retained: dict[Identity, set[str]] = field(default_factory=dict)
+    versions: dict[str, dict[tuple[str, str], set[int]]] = field(default_factory=dict)
+    failed: set[tuple[str, str]] = field(default_factory=set)
+    """The Folders, by name, and the variants with an error."""
 
-def _hide(pool: Pool, gathered: Gathered) -> None:
-    """Note the errors of the files, and what the commit may hold besides what was read."""
-    for path, reading in gathered.readings.items():
-        pool.faults += reading.faults
-        pool.refused += reading.faulty
-        pool.incomplete.update([path] if reading.faulty or reading.unreadable else [])
-        for item in reading.faulty:
-            pool.hidden.add(item.identity)
-        if reading.unreadable:
-            pool.hidden.add_text(path, pool.request.text_of(path))
-    for path in gathered.closed:
-        pool.hidden.add_text(path, pool.request.text_of(path))
+    def commit(self) -> Commit:
+        """Return what the checks look at."""
+        return Commit(self.request, self.history, dict(self.objects), frozenset(self.retained), frozenset(self.refused))
 
+    def resolve(self, gathered: Gathered) -> None:
+        """Take every object once: of several with one identity the one in force, or the first by path."""
+        commit, several = self.commit(), dict[Identity, list[ReadObject]]()
+        for _, reading in gathered.readings:
+            for item in reading.objects:
+                several.setdefault(_object_of(item), []).append(item)
+        doubles: list[Refusal] = []
+        for items in several.values():
+            first, *rivals = sorted(items, key=lambda item: _precedence(item, commit)) if len(items) > 1 else items
+            self.objects[first.identity] = first
+            for item in rivals:
+                if _are_variants(first, item) and item.identity not in self.objects:
+                    self.objects[item.identity] = item
+                else:
+                    doubles.append((item, ((), DesiredText.DEFINED_SECOND_TIME(origin=first.origin))))
+        self.report(doubles, Severity.ERROR)
+        self._refuse_folders(item.origin.path for item, _ in doubles)
 
-def _standing(pool: Pool, item: ReadObject) -> tuple[bool, bool]:
-    """What comes first of two that cannot both be: what was in force, and of those what this commit does not change."""
-    before = pool.recovery.previous(item.identity)
-    accepted = pool.recovery.rollout(item.identity, "")
-    in_force = accepted is not None or was_in_force(item, pool.recovery, pool.request.changed)
-    return not in_force, before is not None and item is not before and item.origin.blob != before.origin.blob
+    def retain_unread(self, gathered: Gathered) -> None:
+        """Retain the objects with errors of their own, and those of files that cannot be read."""
+        self.refuse(gathered.layout.refused, self.history.last_good)  # before its files retain it, which says nothing
+        for path, reading in gathered.readings:
+            self.faults += reading.faults
+            for item in reading.faulty:
+                self.refused.add(item.identity)
+                self._retain(self.history.version(item.identity, path) or self._former(item), path)
+            if reading.unreadable:
+                self._retain_file(path, path)
+        with_errors = (path for path, reading in gathered.readings if reading.faulty or reading.unreadable)
+        self._refuse_folders(with_errors)
+        for path in gathered.closed:
+            self._retain_file(path, area_of(path))
+        for folder, _ in gathered.layout.refused:
+            for item in list(self.history.of_folder(folder.identity[3])):
+                self._retain(item, folder.origin.path)
 
+    def refuse(self, refusals: Iterable[Refusal], version: Callable[[ReadObject], ReadObject | None]) -> None:
+        """Report what is wrong with objects, and put a last good version in the place of each. An object that is
+        retained already goes on, whatever changed around it."""
+        refusals = [(item, note) for item, note in refusals if item.identity not in self.retained]
+        self.report(refusals, Severity.ERROR)
+        items = {item.identity: item for item, _ in refusals}
+        for identity, item in items.items():
+            self.objects.pop(identity, None)
+            self.refused.add(identity)
+            self.failed |= set(_places(item))
+        for item in items.values():
+            if not (isinstance(item.value, FleetConfig) and self._has_config()):  # a fleet has one
+                self._retain(version(item) or self._former(item), item.origin.path)
+        self._refuse_folders(item.origin.path for item in items.values())
 
-def _warnings(pool: Pool) -> Refusals:
-    sound = [item for item in pool.chosen.values() if item.identity not in pool.kept]
-    known = replace(_known_kinds(pool), hidden=pool.hidden)
-    # Without its budget a placement could be evicted at will: one that means nothing stays and blocks evictions.
-    found = [*budget_warnings(sound), *exported_warnings(sound, pool.request.accepted), *policy_warnings(sound, known)]
-    found += [*selector_warnings(sound, known), *undeclared_warnings(sound, known), *left_over_warnings(sound)]
-    found += scaled_warnings(sound)
-    present = Present(pool.chosen.values(), pool.request.accepted, pool.hidden, pool.recovery.everything())
-    absent = present.warnings(absent_notes, unselected_notes, workload_notes) + mislabelled_warnings(present.items)
-    return [*found, *((item, note) for item, note in absent if item.identity not in pool.kept)]
+    def report(self, refusals: Iterable[Refusal], severity: Severity) -> None:
+        """Add the faults about objects that are not retained."""
+        notes = [(item, note) for item, note in refusals if item.identity not in self.retained]
+        self.faults += faults_at(notes, self.request.contents, severity)
 
+    def _refuse_folders(self, paths: Iterable[str]) -> None:
+        """Refuse built folders with an error as a whole: a part of a release may be worse than nothing (a
+        ServiceAccount without its role)."""
+        for path in sorted(set(filter(is_build_file, paths))):
+            sound = [
+                identity
+                for identity, item in self.objects.items()
+                if item.origin.path == path and identity not in self.retained
+            ]
+            for identity in sound:
+                self.refused.add(identity)
+                self.failed |= set(_places(self.objects.pop(identity)))
+            for identity in sound:
+                self._retain(self.history.version(identity, path), path)
+            if sound:
+                message = DesiredText.FOLDER_PLACED_WHOLE(count=counted(len(sound), "object"))
+                self.faults.append(Fault(path, 1, "", "", message, Severity.WARNING))
+            self._retain_file(path, path)
 
-def _known_kinds(pool: Pool) -> KnownKinds:
-    """While removals are held, the kinds that may be hidden are taken to be known: nothing is removed for them."""
-    manifests = (item.value for item in pool.chosen.values() if isinstance(item.value, Manifest))
-    return kinds_with(manifests, hidden=pool.hidden if pool.holds_removals else Hidden())
+    def _retain_file(self, path: str, area: str) -> None:
+        for item in list(self.history.of_path(path, area)):
+            self._retain(item, path)
+            if isinstance(item.value, Folder) and item.origin.path == path:
+                for governed in list(self.history.of_folder(item.value.name)):
+                    self._retain(governed, path)
 
+    def _former(self, item: ReadObject) -> ReadObject | None:
+        """The placement that a refused one was to take over, unless another new one takes it over."""
+        former, accepted = self.history.former(item), self.request.accepted.placements
+        if former is None or not isinstance(former.value, Placement):
+            return None
+        placements = (
+            item_in_force.value for item_in_force in self.objects.values() if isinstance(item_in_force.value, Placement)
+        )
+        taken = {placement.renamed_from for placement in placements if placement.key not in accepted}
+        return None if former.value.key in taken else former
 
-def _refuse_unconnected(pool: Pool) -> None:
-    """Clusters that nothing says how to reach, outside of simulations. One that was never accepted goes on
-    nevertheless: what would be done with it can be planned, and nothing is done while it does not answer."""
-    notes = connection_refusals(pool.chosen.values()) if not pool.request.simulated else []
-    known = pool.request.accepted.clusters
-    had = {name for name, cluster in known.items() if cluster.connection is not None and cluster.deleting is None}
-    pool.refuse([(item, note) for item, note in notes if item.identity[3] in had])
-    pool.faults += faults_at([pair for pair in notes if pair[0].identity[3] not in had], pool.request.contents)
+    def _retain(self, item: ReadObject | None, path: str) -> None:
+        """Let a last good version go on because of the file at a path, unless the commit has the object. Note which
+        version it is for the next commits."""
+        if item is None:
+            return
+        if self.objects.setdefault(item.identity, item) is not item and item.identity not in self.retained:
+            return
+        self.retained.setdefault(item.identity, set()).add(path)
+        # What was accepted does not name its file: the version that the files had is noted for it.
+        origin = (item if item.origin.blob else self.history.previous(item.identity) or item).origin
+        if origin.blob:
+            source = (origin.blob, "" if origin.path == path else origin.path)
+            self.versions.setdefault(path, {}).setdefault(source, set()).add(origin.document)
 
+    def _has_config(self) -> bool:
+        return any(isinstance(item.value, FleetConfig) for item in self.objects.values())
 
-def _refuse_payload(pool: Pool, gathered: Gathered) -> None:
-    """Payload whose kind is a misspelling of another's that is gone, and payload whose namespace nothing makes."""
-    vanished = {i: item for i, item in pool.recovery.everything().items() if i not in pool.chosen}
-    pool.refuse(renamed_kind_refusals(pool.chosen.values(), _known_kinds(pool), vanished))
-    faulty = {item.identity for reading in gathered.readings.values() for item in reading.faulty}
-    faulty |= {item.identity for item in pool.refused}
-    made = namespaces_made(pool.chosen.values())
-    for name, items in missing_namespaces(pool.chosen.values(), faulty).items():
-        if pool.holds_removals and pool.hidden.has_object("Namespace", name):
-            continue
-        kept = pool.recovery.object(("", "Namespace", "", name), items[0].origin.path)
-        near = near_namespace(name, made)
-        if kept is not None:
-            pool.keep(kept, items[0].origin.path)
-            pool.faults.append(kept_namespace_fault(name, near, items, pool.request.contents))
-        else:
-            note = missing_namespace_break(name, near)
-            pool.refuse([(item, note) for item in items if item.identity not in pool.kept])
-
-
-def _choose(pool: Pool, gathered: Gathered) -> None:
-    """Every object once; of several with one identity, the one that was there before, or the first by path."""
-    several: dict[Identity, list[ReadObject]] = {}
-    for reading in gathered.readings.values():
-        for item in reading.objects:
-            first = pool.chosen.setdefault(item.identity, item)
-            if first is not item:
-                several.setdefault(item.identity, [first]).append(item)
-    doubled: Refusals = []
-    for identity, items in several.items():
-        first, *others = by_precedence(items, pool.recovery, pool.request.changed)
-        pool.chosen[identity] = first
-        sentence = DesiredText.DEFINED_SECOND_TIME(origin=first.origin)
-        doubled += [(item, ((), sentence)) for item in others]
-        pool.doubled += others
-        pool.incomplete.update(item.origin.path for item in others)
-    pool.faults += faults_at(doubled, pool.request.contents)
-
-
-def _recover(pool: Pool, gathered: Gathered) -> None:
-    """Bring back what is missing because of faults within files, and what unreadable entries hide."""
-    damaged: dict[str, frozenset[str] | None] = {}
-    for path, reading in gathered.readings.items():
-        refused = {item.identity for item in reading.faulty}
-        unmatched = {identity for identity in sorted(refused) if not pool.restore(identity, path)}
-        if reading.unreadable:
-            pool.restore_file(path, path, refused)
-            damaged[path] = None
-        elif refused and is_build_file(path):
-            pool.restore_file(path, path, refused)
-            damaged[path] = frozenset(identity[3] for identity in unmatched)
-        elif unmatched:
-            pool.restore_damaged(path, refused, unmatched - pool.recovery.was_faulty(path), damaged)
-    for path in gathered.closed:
-        pool.restore_file(path, area_of(path), set())
-        damaged[path] = None
-    pool.restore_vanished(damaged)
-    pool.restore_doubled(gathered)
-    pool.restore_overrides()
-
-
-def _keep_gates(pool: Pool, gathered: Gathered) -> None:
-    """Gates of which the file is hidden, moved out of sight or emptied; another one of its name does not replace it."""
-    for item, path, fault in list(hidden_gates(pool.request, pool.recovery, pool.chosen, gathered.readings)):
-        pool.chosen.pop(item.identity, None)
-        pool.keep(item, path)
-        pool.faults.append(fault)
-
-
-def _keep_replaced(pool: Pool, gathered: Gathered) -> Replacements:
-    """Placements and clusters that are gone where something with an error may take their place."""
-    unreadable = [*(path for path, reading in gathered.readings.items() if reading.unreadable), *gathered.closed]
-    errors = Replacements(pool.request, pool.recovery, (*pool.refused, *pool.doubled), unreadable)
-    for path, items, fault in errors.of(pool.chosen, pool.kept, pool.faults):
-        for item in items:
-            if item.identity not in pool.kept:
-                pool.chosen.pop(item.identity, None)  # an edit that takes selectors from it
-            pool.keep(item, path)
-        pool.faults.append(fault)
-    for path in errors.of_unknown_files():
-        pool.hold_removals(path)
-    pool.restore_overrides()
-    return errors
-
-
-def _deny(pool: Pool, scopes: Mapping[GroupKind, bool]) -> None:
-    """Report what the fleet's policy denies. What is placed of it stays as it is placed, the rest is left out."""
-    unmatched: dict[str, dict[Identity, str]] = {}
-    policy = _policy(pool)
-    denied = denied_payload(pool.chosen.values(), policy)
-    for item in {item.identity: item for item, _ in denied}.values():
-        del pool.chosen[item.identity]
-        pool.hidden.add(item.identity)
-        pool.incomplete.add(item.origin.path)
-        if (placed := pool.recovery.placed().get(item.identity)) is not None:
-            pool.keep(placed, item.origin.path)
-        elif pool.recovery.object(item.identity, item.origin.path) is None:
-            unmatched.setdefault(item.origin.path, {})[item.identity] = item.label
-    pool.restore_unmatched(unmatched)
-    pool.faults += faults_at(denied, pool.request.contents)
-    pool.refuse(denied_selectors(pool.chosen.values(), policy, scopes))
-    pool.refuse(denied_workloads(pool.chosen.values(), policy))
-
-
-def _policy(pool: Pool) -> PlacingPolicy:
-    configs = (item.value for item in pool.chosen.values() if isinstance(item.value, FleetConfig))
-    return next(configs, FleetConfig()).policy
-
-
-def _with_held(found: Desired, pool: Pool, gathered: Gathered) -> Desired:
-    unnamed = (item for reading in gathered.readings.values() for item in reading.unnamed)
-    refused = (*pool.refused, *unnamed)
-    return replace(
-        found,
-        held_targets=held_targets(refused, pool.chosen, pool.faults, _known_kinds(pool), _policy(pool)),
-        held_placements=held_placements(refused, pool.chosen, pool.faults),
-    )
-
-
-def _desired(pool: Pool, scopes: dict[GroupKind, bool]) -> Desired:
-    objects, manifests = by_kind(pool.chosen[identity] for identity in sorted(pool.chosen))
-    return Desired(
-        commit=pool.request.commit,
-        objects=objects,
-        payload=tuple(sorted(manifests, key=lambda manifest: manifest.origin)),
-        namespaced=dict(sorted(scopes.items())),
-        faults=listed(pool.faults),
-        last_good={
-            path: tuple(
-                LastGood(blob, tuple(sorted(some)), origin) for (blob, origin), some in sorted(versions.items())
+    def _folders(self, commit: Commit) -> dict[str, dict[str, Folder]]:
+        """The Folders by name, without variants that never were without an error: their clusters go on as before."""
+        has = {place for item in commit.objects.values() for place in _places(item)}
+        absent = self.failed - has
+        folders = {
+            folder.name: replace(
+                folder, variants=tuple(v for v in folder.variants if (folder.name, v.name) not in absent)
             )
-            for path, versions in sorted(pool.last_good.items())
-        },
-        holds_removals=pool.holds_removals,
-        vanished=vanished_objects(pool.request, pool.recovery, pool.chosen),
-        ignored=ignored_placed(pool.request),
-        sources={folder: built.sources for folder, built in pool.request.built.items() if built.sources},
-    )
+            for _, folder in commit.of(Folder)
+        }
+        return {"folders": folders} if folders else {}
+
+    def desired(self, commit: Commit) -> Desired:
+        """Return the result."""
+        objects, manifests = by_kind(commit.objects[identity] for identity in sorted(commit.objects))
+        objects = {**objects, **self._folders(commit)}
+        retained = sorted((identity, tuple(sorted(paths))) for identity, paths in self.retained.items())
+        return Desired(
+            commit=self.request.commit,
+            objects=objects,
+            payload=tuple(sorted(merged(manifests), key=lambda manifest: manifest.origin)),
+            namespaced=dict(sorted(commit.scopes.items())),
+            faults=listed(self.faults),
+            last_good={
+                path: tuple(
+                    LastGood(blob, tuple(sorted(documents)), origin)
+                    for (blob, origin), documents in sorted(versions.items())
+                )
+                for path, versions in sorted(self.versions.items())
+            },
+            retained={
+                PlacementKey(namespace, name): paths
+                for (group, kind, namespace, name), paths in retained
+                if group == PLACEMENT_GROUP and kind in ("ClusterResourcePlacement", "ResourcePlacement")
+            },
+            sources={folder: built.sources for folder, built in self.request.built.items() if built.sources},
+            blobs=frozenset(source.blob for source in self.request.files.values()),
+        )
+
+
+def _object_of(item: ReadObject) -> Identity:
+    """What must not be defined twice: variants of a Folder have an object in common."""
+    if isinstance(item.value, Manifest) and item.value.variants:
+        return payload_identity(item.value.key.identity)
+    return item.identity
+
+
+def _are_variants(first: ReadObject, second: ReadObject) -> bool:
+    folders = {folder for item in (first, second) for folder, _ in _places(item)}
+    return all(map(_places, (first, second))) and len(folders) == 1
+
+
+def _places(item: ReadObject) -> list[tuple[str, str]]:
+    """The variants, each with its Folder, to which an object belongs."""
+    manifest = item.value
+    return [(manifest.folder, v) for v in manifest.variants] if isinstance(manifest, Manifest) else []
+
+
+def _precedence(item: ReadObject, commit: Commit) -> tuple[bool, bool, bool, bool, Origin]:
+    """Sort, of objects with one identity, the one that stays to the front: an approval that answers, then the one that
+    was in force, by its file, its path or its content. Every later reading chooses the same one."""
+    version = commit.history.version(item.identity)
+    is_undecided = isinstance(item.value, Approval) and not item.value.conditions
+    is_elsewhere = version is None or item.origin.path != version.origin.path
+    is_other = version is None or not same_content(item.value, version.value)
+    return is_undecided, not commit.history.was_in_force(item), is_elsewhere, is_other, item.origin

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from hashlib import sha256
+from pkgutil import get_data
 from typing import Any
 
 import orjson
@@ -51,3 +52,8 @@ def parse_json(content: bytes | str) -> Any:
         return orjson.loads(content)
     except orjson.JSONDecodeError as error:
         raise NotJson("is not JSON") from error
+
+
+def packaged_json(name: str) -> Any:
+    """The value of a JSON file in gitfleet/formats/data."""
+    return parse_json(get_data(__package__, f"data/{name}") or b"null")

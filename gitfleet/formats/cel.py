@@ -98,18 +98,18 @@ class Expression:
     _depth: int = field(compare=False, repr=False)
     _program: Any = field(compare=False, repr=False)
 
-    def holds(self, body: Mapping[str, Any]) -> bool:
+    def is_true(self, body: Mapping[str, Any]) -> bool:
         """Whether it is true of an object; CannotEvaluate when the object is not as it expects."""
         metadata = body.get("metadata")
         if isinstance(metadata, Mapping):
             body = {**body, "metadata": {name: value for name, value in metadata.items() if name != "managedFields"}}
-        return self.holds_of({**body, _WHOLE: body})
+        return self.is_true_with({**body, _WHOLE: body})
 
-    def holds_of(self, values: Mapping[str, Any]) -> bool:
+    def is_true_with(self, values: Mapping[str, Any]) -> bool:
         """Whether it is true where the variables of its subject have these values; CannotEvaluate when they are not as
         it expects."""
-        wanted = (name for name in self.subject.variables if name in self._names)
-        seen: dict[str, Any] = {name: _plain(values[name]) for name in wanted if name in values}
+        used = (name for name in self.subject.variables if name in self._names)
+        seen: dict[str, Any] = {name: _plain(values[name]) for name in used if name in values}
         self._check_work(seen)
         try:
             result = self._program.eval(data=seen)
@@ -136,8 +136,8 @@ class Expression:
 
     def _why(self, message: str) -> str:
         if missing := re.search(r'(?:Key not found in map : |No value with name )"(.*?)"', message):
-            known = missing[1] in self._names
-            return FormatsText.NO_FIELD(missing=missing[1]) if known else FormatsText.FIELD_LOOKS_UP_NOT()
+            is_written = missing[1] in self._names
+            return FormatsText.NO_FIELD(missing=missing[1]) if is_written else FormatsText.FIELD_LOOKS_UP_NOT()
         if "No matching overload" in message:
             return FormatsText.FIELD_ANOTHER_TYPE_EXPECTS()
         if "budget exceeded" in message:
@@ -153,7 +153,7 @@ def read_expression(source: object, subject: Subject = OBJECT) -> Expression:
     text = _Text(source, subject)
     tokens = list(text.tokens())
     text.check_values(tokens)
-    calls = [one.text for one, other in pairwise(tokens) if one.kind == "name" and other.text == "("]
+    calls = [called.text for called, opened in pairwise(tokens) if called.kind == "name" and opened.text == "("]
     return Expression(
         source,
         subject,
@@ -180,16 +180,16 @@ class _Text:
         """The tokens that expressions may have, as CEL divides the text."""
         start, before = 0, _Token("", "", -1, -1)
         while start < len(self.source):
-            found = _TOKEN.match(self.source, start)
-            if found is None:
+            match = _TOKEN.match(self.source, start)
+            if match is None:
                 taken = FormatsText.NO_TAKES_SIGN_NOR(called=self.subject.called)
                 raise self._wrong(start, taken)
-            if found.lastgroup == "text" and before.end == start and before.kind != "sign":
+            if match.lastgroup == "text" and before.end == start and before.kind != "sign":
                 raise self._wrong(start, FormatsText.TEXT_PREFIX_THREE_QUOTES())
-            if found.lastgroup is not None:
-                before = _Token(found.lastgroup, found[0], start, found.end())
+            if match.lastgroup is not None:
+                before = _Token(match.lastgroup, match[0], start, match.end())
                 yield before
-            start = found.end()
+            start = match.end()
 
     def check_values(self, tokens: Sequence[_Token]) -> None:
         """Every value is a part of the variables or a constant, and no search is for more than a constant."""
@@ -215,8 +215,10 @@ class _Text:
             if token.text == "(":
                 called = before.text if before.kind == "name" and before.text != "in" else ""
                 if called and called not in _CALLS:
-                    known = did_you_mean(called, _CALLS, FormatsText.USE_ONE(calls=", ".join(sorted(_CALLS))))
-                    raise self._wrong(before.start, FormatsText.NO_FUNCTION(several=self.subject.several, known=known))
+                    suggestion = did_you_mean(called, _CALLS, FormatsText.USE_ONE(calls=", ".join(sorted(_CALLS))))
+                    raise self._wrong(
+                        before.start, FormatsText.NO_FUNCTION(several=self.subject.several, known=suggestion)
+                    )
                 opened.append(called in _LOOPS)
                 deepest = max(deepest, sum(opened))
                 if deepest > _DEEPEST_LOOP:
@@ -229,34 +231,36 @@ class _Text:
         """What evaluates it; ValueError for what is no expression, or none that gives true or false."""
         try:
             program = _environment(self.subject).compile(self.source)
-            given = program.return_type().name()
+            type_name = program.return_type().name()
         except (RuntimeError, TypeError, ValueError) as error:
             raise ValueError(self._refusal(str(error))) from None
-        if given not in ("BOOL", "DYN"):
-            what = FormatsText.GIVES_NOT_TRUE_FALSE(given=given.lower())
-            raise ValueError(f"{self.subject.refused}: {what}")
+        if type_name not in ("BOOL", "DYN"):
+            complaint = FormatsText.GIVES_NOT_TRUE_FALSE(given=type_name.lower())
+            raise ValueError(f"{self.subject.refused}: {complaint}")
         return program
 
     def _refusal(self, message: str) -> str:
         """The library's first complaint in a sentence that does not repeat the expression."""
         refused = self.subject.refused
-        found = re.search(r"ERROR: <input>:(\d+):(\d+): ([^\n]*)", message)
-        if found is None:
+        error = re.search(r"ERROR: <input>:(\d+):(\d+): ([^\n]*)", message)
+        if error is None:
             deep = "recursion" in message
-            what = FormatsText.NESTED_TOO_DEEPLY_SIMPLIFY() if deep else FormatsText.CANNOT_COMPILED_CORRECT()
-            return f"{refused}: {what}"
-        line, column, text = found.groups()
+            complaint = FormatsText.NESTED_TOO_DEEPLY_SIMPLIFY() if deep else FormatsText.CANNOT_COMPILED_CORRECT()
+            return f"{refused}: {complaint}"
+        line, column, text = error.groups()
         where = FormatsText.LINE_COLUMN(refused=refused, line=line, column=column)
         if name := re.search(r"undeclared reference to '([^'.]*)", text):
-            known = did_you_mean(name[1], self.subject.variables, self.subject.otherwise)
-            return FormatsText.NO_VARIABLE_NAME(where=where, known=known)
+            suggestion = did_you_mean(name[1], self.subject.variables, self.subject.otherwise)
+            return FormatsText.NO_VARIABLE_NAME(where=where, known=suggestion)
         if operands := re.search(r"no matching overload for '.*?' applied to '(\(.*\))'", text):
             return FormatsText.NOTHING_DONE_CONVERT_ONE(where=where, operands=operands[1])
         return FormatsText.NOT_CEL_CORRECT(where=where)
 
-    def _wrong(self, start: int, what: str) -> ValueError:
+    def _wrong(self, start: int, complaint: str) -> ValueError:
         line, column = self.source.count("\n", 0, start) + 1, start - self.source.rfind("\n", 0, start)
-        return ValueError(FormatsText.LINE_COLUMN_2(refused=self.subject.refused, line=line, column=column, what=what))
+        return ValueError(
+            FormatsText.LINE_COLUMN_2(refused=self.subject.refused, line=line, column=column, what=complaint)
+        )
 
 
 @cache
@@ -274,10 +278,10 @@ def _plain(value: Any) -> Any:
 
 def _longest(value: object) -> int:
     """How many entries the longest list or map in a value has."""
-    longest, rest = 0, [value]
-    while rest:
-        one = rest.pop()
-        if isinstance(one, Mapping | list):
-            longest = max(longest, len(one))
-            rest += one.values() if isinstance(one, Mapping) else one
+    longest, pending = 0, [value]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Mapping | list):
+            longest = max(longest, len(part))
+            pending += part.values() if isinstance(part, Mapping) else part
     return longest

@@ -47,6 +47,6 @@ def seconds_text(seconds: float) -> str:
     """A duration in seconds, which reads back equal: in Go's notation with all its units where it is whole (`1m0s`)."""
     if seconds != int(seconds) or seconds < 60:
         return f"{format(Decimal(repr(seconds)), 'f').removesuffix('.0')}s"
-    minutes, rest = divmod(int(seconds), 60)
+    minutes, seconds_left = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}h{minutes}m{rest}s" if hours else f"{minutes}m{rest}s"
+    return f"{hours}h{minutes}m{seconds_left}s" if hours else f"{minutes}m{seconds_left}s"

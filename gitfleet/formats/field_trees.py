@@ -16,42 +16,43 @@ from gitfleet.formats.managed_fields import FIELD_MANAGER, is_own_apply, managed
 FieldTree: TypeAlias = Mapping[str, Any]
 
 
-def union(one: FieldTree, other: FieldTree) -> FieldTree:
+def union(first: FieldTree, second: FieldTree) -> FieldTree:
     """All fields of both."""
-    if not one or not other:
-        return one or other
-    return {**one, **{key: union(one[key], below) if key in one else below for key, below in other.items()}}
+    if not first or not second:
+        return first or second
+    return {**first, **{key: union(first[key], below) if key in first else below for key, below in second.items()}}
 
 
-def minus(one: FieldTree, other: FieldTree, *, whole_items: bool = False) -> dict[str, Any]:
-    """The leaves of `one` that `other` does not have.
+def minus(tree: FieldTree, removed: FieldTree, *, whole_items: bool = False) -> dict[str, Any]:
+    """The leaves of `tree` that `removed` does not have.
 
-    With `whole_items`, an item of which `other` has any part keeps existing, though existing is a leaf of its own.
+    With `whole_items`, an item of which `removed` has any part keeps existing, though existing is a leaf of its own.
     """
     out: dict[str, Any] = {}
-    for key, below in one.items():
-        if key not in other:
+    for key, below in tree.items():
+        if key not in removed:
             out[key] = below
         elif below:
-            rest = minus(below, other[key], whole_items=whole_items)
-            if whole_items and other[key]:
-                rest.pop(".", None)
-            if rest:
-                out[key] = rest
+            remaining = minus(below, removed[key], whole_items=whole_items)
+            if whole_items and removed[key]:
+                remaining.pop(".", None)
+            if remaining:
+                out[key] = remaining
     return out
 
 
-def covers(tree: FieldTree, other: FieldTree) -> bool:
-    """Whether a tree has every field of another one, or a field that they are parts of."""
+def covers(tree: FieldTree, fields: FieldTree) -> bool:
+    """Whether a tree has all fields, or a field that they are parts of."""
     return all(
-        name == "." or (name in tree and (not tree[name] or covers(tree[name], below))) for name, below in other.items()
+        name == "." or (name in tree and (not tree[name] or covers(tree[name], below)))
+        for name, below in fields.items()
     )
 
 
 def tree_of(entry: JsonObject) -> FieldTree:
     """The fields of a managedFields entry; none where a server wrote anything else."""
-    found = entry.get("fieldsV1")
-    return found if isinstance(found, Mapping) else {}
+    fields = entry.get("fieldsV1")
+    return fields if isinstance(fields, Mapping) else {}
 
 
 def in_version(live_body: JsonObject, version: str) -> list[JsonObject] | None:
@@ -71,15 +72,15 @@ def taken_over(live_body: JsonObject, fields: FieldTree) -> list[JsonObject] | N
     own: JsonObject = {"manager": FIELD_MANAGER, "operation": "Apply", "apiVersion": version, "fieldsType": "FieldsV1"}
     entries, changed = list[JsonObject](), False
     for entry in managed_entries(live_body):
-        rest = tree = tree_of(entry)
+        remaining = tree = tree_of(entry)
         if is_own_apply(entry):
             own = entry
             continue
         if entry.get("apiVersion") == version:
-            rest = minus(tree, fields)
-        changed = changed or rest != tree
-        if rest or rest is tree:
-            entries.append(entry if rest == tree else {**entry, "fieldsV1": rest})
+            remaining = minus(tree, fields)
+        changed = changed or remaining != tree
+        if remaining or remaining is tree:
+            entries.append(entry if remaining == tree else {**entry, "fieldsV1": remaining})
     if not changed and covers(tree_of(own), fields):
         return None
     return [*entries, {**own, "fieldsV1": union(tree_of(own), fields)}]

@@ -86,11 +86,11 @@ def is_path(path: str) -> bool:
         return False
 
 
-def check_line(text: str, what: str) -> str:
+def check_line(text: str, label: str) -> str:
     """The text itself when it fits on one line of a commit."""
     if not text.strip() or _CONTROL.search(text):
-        raise BadInput(FormatsText.COMMIT_MUST_ONE_LINE_TEXT(what=what, text=text[:80]))
-    _check_utf8(text, what)
+        raise BadInput(FormatsText.COMMIT_MUST_ONE_LINE_TEXT(what=label, text=text[:80]))
+    _check_utf8(text, label)
     return text
 
 
@@ -116,11 +116,11 @@ def _means_dot_git(name: str) -> bool:
     return folded in (".git", "git~1")
 
 
-def _check_utf8(text: str, what: str) -> None:
+def _check_utf8(text: str, label: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise BadInput(FormatsText.NOT_VALID_UNICODE(what=what, text=text[:80])) from error
+        raise BadInput(FormatsText.NOT_VALID_UNICODE(what=label, text=text[:80])) from error
 
 
 def blob_id(content: bytes, digits: int = SHA1_DIGITS) -> str:

@@ -29,13 +29,13 @@ class HostPattern:
     @classmethod
     def parse(cls, text: str) -> HostPattern:
         """The pattern that is written so; ValueError for anything else."""
-        found = _WRITTEN.fullmatch(text)
-        if found is None or (found["port"] and not 0 < int(found["port"]) < 65536):
+        match = _WRITTEN.fullmatch(text)
+        if match is None or (match["port"] and not 0 < int(match["port"]) < 65536):
             raise ValueError(FormatsText.NO_HOST_HOST_PORT(text=text))
-        if found["below"] and (found["six"] or found["host"].rpartition(".")[2].isdigit()):
+        if match["below"] and (match["six"] or match["host"].rpartition(".")[2].isdigit()):
             raise ValueError(FormatsText.ADDRESS_BEHIND_ADDRESSES_NO_NAMES(text=text))
-        host = plain_host(f"[{found['six']}]" if found["six"] else found["host"])
-        return cls(host=host, port=int(found["port"]) if found["port"] else None, below=bool(found["below"]))
+        host = plain_host(f"[{match['six']}]" if match["six"] else match["host"])
+        return cls(host=host, port=int(match["port"]) if match["port"] else None, below=bool(match["below"]))
 
     def fits(self, scheme: str, host: str, port: int | None) -> bool:
         """Whether a URL of a scheme (http or https), host and port leads to what is meant."""
@@ -58,9 +58,9 @@ class Origin:
     @classmethod
     def parse(cls, text: str) -> Origin:
         """The origin that is written so; ValueError for anything else, and for all names below a host."""
-        scheme, found, host = text.rpartition("://")
+        scheme, separator, host = text.rpartition("://")
         pattern = HostPattern.parse(host)
-        if pattern.below or (found and scheme not in DEFAULT_PORTS):
+        if pattern.below or (separator and scheme not in DEFAULT_PORTS):
             raise ValueError(FormatsText.NO_HOST_HOST_PORT(text=text))
         return cls(scheme=scheme or "https", host=pattern)
 

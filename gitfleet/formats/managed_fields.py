@@ -78,10 +78,10 @@ def _keyed(owned: Mapping[str, Any]) -> Iterator[tuple[tuple[tuple[str, JsonValu
             yield named, child
 
 
-def item_fields(items: OwnedItems, found: JsonObject, keys: tuple[str, ...]) -> OwnedFields:
+def item_fields(items: OwnedItems, item: JsonObject, keys: tuple[str, ...]) -> OwnedFields:
     """The node below one item of a list that is a map."""
     for named, child in items or ():
-        if len(named) == len(keys) and all(found.get(key) == value for key, value in named):
+        if len(named) == len(keys) and all(item.get(key) == value for key, value in named):
             return child
     return None
 
@@ -103,15 +103,15 @@ def item_name(owned: OwnedFields, item: JsonObject) -> str | None:
     return None
 
 
-def list_keys(field: str, wanted: Sequence[JsonValue], owned: OwnedFields) -> tuple[str, ...] | None:
+def list_keys(field: str, items: Sequence[JsonValue], owned: OwnedFields) -> tuple[str, ...] | None:
     """By which keys the items of a list are identified; None when the list is one whole value (or a set)."""
-    if not wanted or not all(isinstance(item, Mapping) for item in wanted):
+    if not items or not all(isinstance(item, Mapping) for item in items):
         return None
     if owned is not None:
         first = next((name for name in owned if name.startswith("k:")), None)
         return tuple(name for name, _ in _named(first)) or None if first is not None else None
     for keys in LIST_KEYS.get(field, ()):
-        if all(keys[0] in item for item in wanted):
+        if all(keys[0] in item for item in items):
             return keys
     return None
 
@@ -128,22 +128,22 @@ def named_items(have: Sequence[JsonValue], want: Sequence[JsonValue], keys: tupl
     """For each live item the one of the manifest that names it. Each names one: those with all the keys first, as a key
     left to a default that only the server knows matches any value. Lists may be long: only what leaves out a key is
     compared with each."""
-    wanted = {at: _keyed_item(item, keys) for at, item in enumerate(want) if isinstance(item, MAPPING)}
+    unmatched = {at: _keyed_item(item, keys) for at, item in enumerate(want) if isinstance(item, MAPPING)}
     named = {at: _keyed_item(item, keys)[0] for at, item in enumerate(have) if isinstance(item, MAPPING)}
     positions: dict[Hashable, deque[int]] = {}
-    for at, (names, _) in wanted.items():
+    for at, (names, _) in unmatched.items():
         positions.setdefault(_comparable(names), deque()).append(at)
-    found: list[JsonObject | None] = [None] * len(have)
+    matches: list[JsonObject | None] = [None] * len(have)
     for at, values in list(named.items()):
-        if same := positions.get(_comparable(values)):
-            found[at] = wanted.pop(same.popleft())[1]
+        if equal := positions.get(_comparable(values)):
+            matches[at] = unmatched.pop(equal.popleft())[1]
             del named[at]
-    vague = [at for at, (values, _) in wanted.items() if None in values]
+    vague = [at for at, (values, _) in unmatched.items() if None in values]
     for at, values in named.items():
-        candidates = list(wanted) if None in values else vague
-        match = next((n for n in candidates if n in wanted and _may_be(wanted[n][0], values)), None)
-        found[at] = None if match is None else wanted.pop(match)[1]
-    return found
+        candidates = list(unmatched) if None in values else vague
+        match = next((n for n in candidates if n in unmatched and _may_be(unmatched[n][0], values)), None)
+        matches[at] = None if match is None else unmatched.pop(match)[1]
+    return matches
 
 
 def _keyed_item(item: JsonObject, keys: tuple[str, ...]) -> tuple[tuple[JsonValue, ...], JsonObject]:
@@ -155,22 +155,26 @@ def _comparable(values: tuple[JsonValue, ...]) -> Hashable:
     return tuple(str(value) if isinstance(value, (dict, list)) else value for value in values)
 
 
-def _may_be(wanted: tuple[JsonValue, ...], named: tuple[JsonValue, ...]) -> bool:
+def _may_be(values: tuple[JsonValue, ...], named: tuple[JsonValue, ...]) -> bool:
     """Whether the values of keys are the same, but for those that are left out."""
-    both = [(one, other) for one, other in zip(wanted, named, strict=True) if one is not None and other is not None]
-    return bool(both) and all(one == other for one, other in both)
+    both = [
+        (value, named_value)
+        for value, named_value in zip(values, named, strict=True)
+        if value is not None and named_value is not None
+    ]
+    return bool(both) and all(value == named_value for value, named_value in both)
 
 
 def only_match(item: JsonObject, candidates: Sequence[JsonValue], keys: tuple[str, ...]) -> int | None:
     """The position of the one item that can be meant; None where there is none, or where it cannot be told which."""
-    found = [at for at, one in enumerate(candidates) if match_item(item, [one], keys) is not None]
-    return found[0] if len(found) == 1 and any(key in item for key in keys) else None
+    positions = [at for at, candidate in enumerate(candidates) if match_item(item, [candidate], keys) is not None]
+    return positions[0] if len(positions) == 1 and any(key in item for key in keys) else None
 
 
 def _named(name: str) -> tuple[tuple[str, JsonValue], ...]:
     """The keys and values of a FieldsV1 path element such as `k:{"name":"web"}`; none where a server wrote another."""
     try:
-        found = parse_json(name[2:])
+        keys = parse_json(name[2:])
     except NotJson:
         return ()
-    return tuple(found.items()) if isinstance(found, dict) else ()
+    return tuple(keys.items()) if isinstance(keys, dict) else ()

@@ -16,47 +16,47 @@ _SHORTEST: Final = 3
 _NUMBERS: Final = re.compile("[0-9]+")
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
+def nearest(name: str, names: Iterable[str]) -> str | None:
     """The known name that a name was probably meant to be, None where none is near; of several equally near ones the
     first by alphabet."""
-    near = [other for other in sorted(set(known)) if is_near(other, name)]
-    return max(near, key=lambda other: likeness(other, name), default=None)
+    near = [candidate for candidate in sorted(set(names)) if is_near(candidate, name)]
+    return max(near, key=lambda candidate: likeness(candidate, name), default=None)
 
 
-def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
+def did_you_mean(name: str, names: Iterable[str], otherwise: str) -> str:
     """The end of a sentence about a name that does not exist: the nearest known one, or what else to do."""
-    near = nearest(name, known)
+    near = nearest(name, names)
     return otherwise if near is None else FormatsText.YOU_MEAN(near=near)
 
 
-def is_near(one: str, other: str) -> bool:
+def is_near(first: str, second: str) -> bool:
     """Whether one name may be a misspelling of the other, whatever their case.
 
     They differ by one typing error, or begin with the same letter and are alike. Names that differ from the first
     letter on (`eu-1`, `us-1`), or in their numbers alone (`eu-1`, `eu-2`), are taken for different ones.
     """
-    one, other = one.lower(), other.lower()
-    if one == other:
+    first, second = first.lower(), second.lower()
+    if first == second:
         return True
-    shorter, longer = sorted((len(one), len(other)))
+    shorter, longer = sorted((len(first), len(second)))
     if shorter < _SHORTEST:
         return False
-    if is_typing_error(one, other):
+    if is_typing_error(first, second):
         return True
     # What costs nothing comes first: most names are not near, and thousands are compared.
     if (
-        one[0] != other[0]
+        first[0] != second[0]
         or 2 * shorter < _NEAR * (shorter + longer)
-        or _NUMBERS.sub("0", one) == _NUMBERS.sub("0", other)
+        or _NUMBERS.sub("0", first) == _NUMBERS.sub("0", second)
     ):
         return False
-    matcher = SequenceMatcher(None, one, other)
+    matcher = SequenceMatcher(None, first, second)
     return matcher.quick_ratio() >= _NEAR and matcher.ratio() >= _NEAR
 
 
-def likeness(one: str, other: str) -> float:
+def likeness(first: str, second: str) -> float:
     """How much two names are alike, from 0 to 1, whatever their case."""
-    return SequenceMatcher(None, one.lower(), other.lower()).ratio()
+    return SequenceMatcher(None, first.lower(), second.lower()).ratio()
 
 
 def is_typing_error(old: str, new: str) -> bool:

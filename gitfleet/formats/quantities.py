@@ -87,10 +87,10 @@ def _compare(left: Quantity, right: Quantity) -> int:
 @lru_cache(maxsize=65536)
 def parse_quantity(text: str) -> Quantity:
     """The quantity that a text means; InvalidQuantity when it means none."""
-    found = _GRAMMAR.fullmatch(text) if len(text) <= _MAX_LENGTH else None
-    if found is None or not (found[2] or found[3]):
+    match = _GRAMMAR.fullmatch(text) if len(text) <= _MAX_LENGTH else None
+    if match is None or not (match[2] or match[3]):
         raise InvalidQuantity(text, FormatsText.NOT_KUBERNETES_QUANTITY())
-    sign, whole, fraction, suffix = found[1], found[2].lstrip("0"), found[3] or "", found[4]
+    sign, whole, fraction, suffix = match[1], match[2].lstrip("0"), match[3] or "", match[4]
     digits = int((whole or "0") + fraction)
     if suffix in _BINARY:
         unscaled, exponent = digits << _BINARY[suffix], -len(fraction)

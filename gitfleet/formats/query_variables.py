@@ -25,10 +25,10 @@ def query_fault(query: str) -> str | None:
         return ESCAPED
     at = query.find("{{")
     while at >= 0:
-        found = IN_BRACES.match(query, at)
-        if found is None:
+        match = IN_BRACES.match(query, at)
+        if match is None:
             return FormatsText.WITHOUT_NAME_VARIABLE()
-        at = query.find("{{", found.end())
+        at = query.find("{{", match.end())
     return None
 
 

@@ -96,17 +96,17 @@ def _starts(schedule: str, zone: str, moment: datetime, step: timedelta) -> Iter
     """The starts from about `moment` on, in the direction of `step`, and a few on its other side."""
     if len(schedule) > _LONGEST_TEXT or re.fullmatch(_FIVE_FIELDS, schedule) is None:
         raise InvalidSchedule(FormatsText.MUST_FIVE_FIELDS_MINUTE())
-    known = _zone(zone)
-    offsets = {(moment + near).astimezone(known).utcoffset() for near in (-_NEAR, _NEAR)}
+    zone_info = _zone(zone)
+    offsets = {(moment + near).astimezone(zone_info).utcoffset() for near in (-_NEAR, _NEAR)}
     first = moment + (step if len(offsets) == 1 else step / abs(step) * _NEAR)
     try:
-        found = CronSim(schedule, first.astimezone(known), reverse=step > timedelta(0))
+        starts = CronSim(schedule, first.astimezone(zone_info), reverse=step > timedelta(0))
     except CronSimError as error:
         if str(error) == "Bad day-of-month" and _is_day(schedule.split()[2]):
             raise InvalidSchedule(_NEVER) from None
         where = str(error).removeprefix("Bad ")
         raise InvalidSchedule(FormatsText.CRON_NOT_KNOW(where=where)) from None
-    return (start.astimezone(UTC) for start in found)
+    return (start.astimezone(UTC) for start in starts)
 
 
 def _is_day(text: str) -> bool:
@@ -126,6 +126,6 @@ def _zone(name: str) -> ZoneInfo:
             return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
         pass
-    known = available_timezones() - {_MACHINE_ZONE}
-    hint = did_you_mean(name, known, FormatsText.WRITE_ONE_EUROPE_BERLIN())
+    zones = available_timezones() - {_MACHINE_ZONE}
+    hint = did_you_mean(name, zones, FormatsText.WRITE_ONE_EUROPE_BERLIN())
     raise InvalidSchedule(FormatsText.NO_TIME_ZONE_IANA_DATABASE(hint=hint))

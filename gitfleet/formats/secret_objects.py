@@ -46,41 +46,41 @@ def as_stored(body: JsonObject) -> JsonObject:
     if not isinstance(data, Mapping | None):
         return body
     encoded = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
-    rest = {part: value for part, value in body.items() if part != "stringData"}
-    return {**rest, "data": {**(data or {}), **encoded}}
+    parts = {part: value for part, value in body.items() if part != "stringData"}
+    return {**parts, "data": {**(data or {}), **encoded}}
 
 
-def masked_object(body: JsonObject, other: JsonObject | None = None) -> JsonObject:
+def masked_object(body: JsonObject, compared: JsonObject | None = None) -> JsonObject:
     """The object with every value of a Secret masked; the very same object where there is none.
 
     A Secret's apiVersion, kind, type, names and labels are shown, no annotation and nothing else; of a reference to one
     all that says which it is. Secrets that stand
     inside of other objects (lists, envelopes) are masked as well, and texts that hold one (such as a ConfigMap's
-    entries, or what kubectl applied last) are masked whole. With `other`, a value that differs from the one there is
-    marked as changed.
+    entries, or what kubectl applied last) are masked whole. With `compared`, a value that differs from the one there
+    is marked as changed.
     """
-    masked = masked_value(body, _ABSENT if other is None else other)
+    masked = masked_value(body, _ABSENT if compared is None else compared)
     return masked if isinstance(masked, Mapping) else body
 
 
-def masked_value(value: JsonValue, other: object = _ABSENT) -> JsonValue:
+def masked_value(value: JsonValue, compared: object = _ABSENT) -> JsonValue:
     """`masked_object` for any value of an object."""
     match value:
         case Mapping() if is_secret(value):
-            return _masked_secret(value, other)
+            return _masked_secret(value, compared)
         case Mapping():
-            parts = {key: masked_value(part, _below(other, key)) for key, part in value.items()}
+            parts = {key: masked_value(part, _below(compared, key)) for key, part in value.items()}
             return parts if any(parts[key] is not value[key] for key in value) else value
         case list():
-            items = [masked_value(item, _below(other, index)) for index, item in enumerate(value)]
+            items = [masked_value(item, _below(compared, index)) for index, item in enumerate(value)]
             return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
-        case str() if holds_secret(value):
-            return _mask(value, other)
+        case str() if contains_secret(value):
+            return _mask(value, compared)
         case _:
             return value
 
 
-def holds_secret(text: str) -> bool:
+def contains_secret(text: str) -> bool:
     """Whether a text is, or contains, the manifest of a Secret."""
     if "kind" not in text:
         return False
@@ -102,46 +102,46 @@ def _is_shown(secret: JsonObject, part: str) -> bool:
     return part in (_IDENTITY if refers else _SHOWN_PARTS) and _is_scalar(secret[part])
 
 
-def _masked_secret(body: JsonObject, other: object) -> JsonObject:
+def _masked_secret(body: JsonObject, compared: object) -> JsonObject:
     out: dict[str, JsonValue] = {}
     for part, value in body.items():
-        there = _below(other, part)
+        compared_part = _below(compared, part)
         if part in _ABOUT and _HOLDERS.isdisjoint(body):
-            out[part] = masked_value(value, there)
+            out[part] = masked_value(value, compared_part)
         elif part == "metadata" and isinstance(value, Mapping):
             out[part] = {
-                key: _masked_leaves(kept, _below(there, key)) if key == _ANNOTATIONS else kept
-                for key, kept in value.items()
+                key: _masked_leaves(entry, _below(compared_part, key)) if key == _ANNOTATIONS else entry
+                for key, entry in value.items()
             }
         else:
-            out[part] = value if _is_shown(body, part) else _masked_leaves(value, there)
+            out[part] = value if _is_shown(body, part) else _masked_leaves(value, compared_part)
     return body if all(out[part] is value for part, value in body.items()) else out
 
 
-def _masked_leaves(value: JsonValue, other: object) -> JsonValue:
+def _masked_leaves(value: JsonValue, compared: object) -> JsonValue:
     match value:
         case Mapping():
-            return {key: _masked_leaves(part, _below(other, key)) for key, part in value.items()}
+            return {key: _masked_leaves(part, _below(compared, key)) for key, part in value.items()}
         case list():
-            return [_masked_leaves(item, _below(other, index)) for index, item in enumerate(value)]
+            return [_masked_leaves(item, _below(compared, index)) for index, item in enumerate(value)]
         case None:
             return None
         case _:
-            return _mask(value, other)
+            return _mask(value, compared)
 
 
-def _mask(value: JsonValue, other: object) -> str:
-    return MASK if other is _ABSENT or other == value else f"{MASK} (changed)"
+def _mask(value: JsonValue, compared: object) -> str:
+    return MASK if compared is _ABSENT or compared == value else f"{MASK} (changed)"
 
 
-def _below(other: object, step: str | int) -> object:
-    """The other object's part; what is missing there counts as different."""
-    if other is _ABSENT:
+def _below(compared: object, step: str | int) -> object:
+    """The part of the object that is compared; what is missing there counts as different."""
+    if compared is _ABSENT:
         return _ABSENT
-    if isinstance(other, Mapping):
-        return other.get(step)
-    if isinstance(other, list) and isinstance(step, int) and step < len(other):
-        return other[step]
+    if isinstance(compared, Mapping):
+        return compared.get(step)
+    if isinstance(compared, list) and isinstance(step, int) and step < len(compared):
+        return compared[step]
     return None
 
 
@@ -163,7 +163,7 @@ def _has_secret(value: JsonValue) -> bool:
         case list():
             return any(_has_secret(item) for item in value)
         case str():
-            return "kind" in value and holds_secret(value)
+            return "kind" in value and contains_secret(value)
         case _:
             return False
 
@@ -178,7 +178,7 @@ def _secrets_in(value: JsonValue) -> Iterator[str]:
         case list():
             for item in value:
                 yield from _secrets_in(item)
-        case str() if holds_secret(value):
+        case str() if contains_secret(value):
             yield value
             for document in _documents(value):
                 yield from _secrets_in(document)

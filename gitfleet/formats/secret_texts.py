@@ -42,21 +42,21 @@ def without_values(text: str, values: Iterable[str]) -> str:
     if not forms:
         return text
     text = text[:_LONGEST_READ]
-    found = bytearray(len(text))
+    marks = bytearray(len(text))
     pieces: dict[int, dict[str, list[int]]] = {}
     for form in forms:
         if len(form) < SHORTEST_SECRET:
             for match in re.finditer(rf"{_BEFORE}{re.escape(form)}{_AFTER}", text):
-                found[match.start() : match.end()] = b"\1" * len(form)
+                marks[match.start() : match.end()] = b"\1" * len(form)
         else:
             size = _piece_of(form)
             if size not in pieces:
                 pieces[size] = _places_of_pieces(text, size)
-            _mark(form, size, pieces[size], found)
-    shown = _with_masks(text, found)
+            _mark(form, size, pieces[size], marks)
+    shown = _with_masks(text, marks)
     squashed = {squeezed for form in forms if len(squeezed := _NOISE.sub("", form)) >= SHORTEST_SECRET}
     blanks = {_NOISE.sub("", reading.replace(MASK, "\0")) for reading in _readings(shown)}
-    return WITHHELD if any(_holds_one(blank, squashed) for blank in blanks) else shown
+    return WITHHELD if any(_contains_any(blank, squashed) for blank in blanks) else shown
 
 
 def _forms(value: str) -> Iterator[str]:
@@ -91,14 +91,14 @@ def _places_of_pieces(text: str, size: int) -> dict[str, list[int]]:
     return places
 
 
-def _mark(form: str, size: int, places: dict[str, list[int]], found: bytearray) -> None:
+def _mark(form: str, size: int, places: dict[str, list[int]], marks: bytearray) -> None:
     """Note where the text has the form, or a piece of it that is long enough; a place that is noted leaves `places`."""
     for start in range(len(form) - size + 1):
         for place in places.pop(form[start : start + size], ()):
-            found[place : place + size] = b"\1" * size
+            marks[place : place + size] = b"\1" * size
 
 
-def _holds_one(text: str, forms: Iterable[str]) -> bool:
+def _contains_any(text: str, forms: Iterable[str]) -> bool:
     pieces: dict[int, dict[str, list[int]]] = {}
     for form in forms:
         size = _piece_of(form)
@@ -113,12 +113,12 @@ def _piece_of(form: str) -> int:
     return min(len(form), _PIECE if len(form) <= _LONGEST_PASSWORD else _PIECE_OF_A_FILE)
 
 
-def _with_masks(text: str, found: bytearray) -> str:
+def _with_masks(text: str, marks: bytearray) -> str:
     out: list[str] = []
     for place, letter in enumerate(text):
-        if not found[place]:
+        if not marks[place]:
             out.append(letter)
-        elif not place or not found[place - 1]:
+        elif not place or not marks[place - 1]:
             out.append(MASK)
     return "".join(out)
 

@@ -13,9 +13,9 @@ def named_briefly(names: Sequence[str], most: int, total: int = 0) -> str:
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
-def agreeing(number: int, one: str, many: str) -> str:
+def agreeing(number: int, singular: str, plural: str) -> str:
     """The word that goes with a number: `is` or `are`."""
-    return one if number == 1 else many
+    return singular if number == 1 else plural
 
 
 def counted(number: int | str, word: str) -> str:
@@ -28,6 +28,6 @@ def and_more(number: int) -> str:
     return f" and {number} more" if number > 0 else ""
 
 
-def more_than_first(every: Sized) -> str:
+def more_than_first(items: Sized) -> str:
     """` (and 2 more)` behind the first of several; "" behind an only one."""
-    return f" (and {len(every) - 1} more)" if len(every) > 1 else ""
+    return f" (and {len(items) - 1} more)" if len(items) > 1 else ""

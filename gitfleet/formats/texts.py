@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gitfleet.formats.text_table import TextTable
+from gitfleet.formats.text_table import FaultTable
 
 
-class FormatsText(TextTable):
+class FormatsText(FaultTable):
     """A code, and its sentence with the names of the values in it."""
 
     ADDRESS_BEHIND_ADDRESSES_NO_NAMES = "{text} has an address behind *., and addresses have no names below them"

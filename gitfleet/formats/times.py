@@ -37,10 +37,10 @@ _WRONG: Final = FormatsText.MUST_TIME_T12_Z()
 
 @lru_cache(maxsize=8192)
 def _moment(text: str) -> datetime:
-    found = _FORM.fullmatch(text)
-    if found is None:
+    match = _FORM.fullmatch(text)
+    if match is None:
         raise ValueError(_WRONG)
-    if not found["zone"]:
+    if not match["zone"]:
         raise ValueError(FormatsText.MUST_TIME_ZONE())
     try:
         return datetime.fromisoformat(text).astimezone(UTC)

@@ -36,8 +36,11 @@ def with_flag(content: bytes, document: int, path: Sequence[str], value: bool) -
     except (YAMLError, ValueError, LookupError, TypeError) as error:
         raise _unfit(path, value) from error
     after = parse_documents(changed, max_bytes=MAX_FILE_BYTES)
-    wanted = [_with(one.value, path, value) if one.index == document else one.value for one in before.documents]
-    if before.faults or after.faults or [one.value for one in after.documents] != wanted:
+    expected = [
+        _with(document_read.value, path, value) if document_read.index == document else document_read.value
+        for document_read in before.documents
+    ]
+    if before.faults or after.faults or [document_read.value for document_read in after.documents] != expected:
         raise _unfit(path, value)
     return changed
 
@@ -47,12 +50,12 @@ def _changed(text: str, document: int, path: Sequence[str], value: str) -> str:
     key, mapping = None, nodes[document]
     for name in path[:-1]:
         key, mapping = _entry(mapping, name)
-    found = next((entry for entry in _entries(mapping) if entry[0].value == path[-1]), None)
-    if found is not None:
-        start, end = found[1].start_mark.index, found[1].end_mark.index
+    field_entry = next((entry for entry in _entries(mapping) if entry[0].value == path[-1]), None)
+    if field_entry is not None:
+        start, end = field_entry[1].start_mark.index, field_entry[1].end_mark.index
         if end > start:
             return f"{text[:start]}{value}{text[end:]}"
-        colon = text.index(":", found[0].end_mark.index) + 1
+        colon = text.index(":", field_entry[0].end_mark.index) + 1
         return f"{text[:colon]} {value}{text[colon:]}"
     at = mapping.start_mark.index
     if mapping.flow_style:
@@ -78,10 +81,10 @@ def _entries(node: Node) -> Sequence[tuple[Node, Node]]:
 
 def _entry(node: Node, name: str) -> tuple[Any, Any]:
     """The entry of a name; LookupError where there is none."""
-    found = next((entry for entry in _entries(node) if entry[0].value == name), None)
-    if found is None:
+    field_entry = next((entry for entry in _entries(node) if entry[0].value == name), None)
+    if field_entry is None:
         raise LookupError(name)
-    return found
+    return field_entry
 
 
 def _with(value: JsonValue, path: Sequence[str], new: JsonValue) -> JsonValue:

@@ -5,23 +5,29 @@ nothing. The meaning of profile KUBERNETES is that of sigs.k8s.io/yaml, which ku
 `yaml_scalars`), with two differences that only refuse more: a key given twice is always a fault, and limits hold for
 size, nesting, aliases and documents. Profile STATE is for what gitfleet wrote (see `yaml_values`).
 A parsed file depends on its bytes alone, so callers keep it by blob id: `encode_parsed` and `decode_parsed`.
+
+A document that does not parse does not take down the others: the text is then split where YAML lets no construct pass,
+at `---` in the first column, and each piece is read alone. Each item of a `kind: List`, and of the lists of built-in
+kinds (`ConfigMapList`), is read as if it were a document of its own (D35, D45).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import orjson
+import yaml
 
 from gitfleet.formats.json_reader import read_json, starts_as_json, yaml_lines_of
-from gitfleet.formats.json_values import JsonValue
+from gitfleet.formats.json_values import JsonObject, JsonValue
+from gitfleet.formats.kinds import BUILT_IN_KINDS
 from gitfleet.formats.limits import MAX_STATE_BYTES
-from gitfleet.formats.lists import NO_ITEMS, is_list, items_of, lacks_items
+from gitfleet.formats.sops import is_sops_encrypted
 from gitfleet.formats.texts import FormatsText
-from gitfleet.formats.yaml_streams import MAX_DOCUMENTS, TOO_MANY, read_stream
-from gitfleet.formats.yaml_values import MAX_DEPTH, LineFault, Marks, Profile, UnreadableText
+from gitfleet.formats.yaml_values import MAX_DEPTH, TOO_DEEP, Built, LineFault, Marks, Profile, UnreadableText, build
 
 __all__ = [
     "MAX_DEPTH",
@@ -38,6 +44,166 @@ __all__ = [
     "parse_documents",
     "read_documents",
 ]
+
+NO_ITEMS: Final = FormatsText.LIST_NO_ITEMS()
+
+
+def is_list(value: JsonValue) -> bool:
+    """Whether a document is a list with its items; one that SOPS encrypted stays whole: its items do not say so."""
+    return (
+        isinstance(value, dict)
+        and not is_sops_encrypted(value)
+        and is_list_kind(value.get("apiVersion"), value.get("kind"))
+        and isinstance(value.get("items"), list | None)
+    )
+
+
+def is_list_kind(api_version: JsonValue, kind: JsonValue) -> bool:
+    """Whether it is the v1 List, or the list of a built-in kind."""
+    if not isinstance(api_version, str) or not isinstance(kind, str) or not kind.endswith("List"):
+        return False
+    row = BUILT_IN_KINDS.get((api_version.rpartition("/")[0], kind.removesuffix("List")))
+    return (api_version, kind) == ("v1", "List") or row is not None
+
+
+def lacks_items(value: JsonValue) -> bool:
+    """Whether a document is a List that does not say what is in it: an export that failed looks like that."""
+    return isinstance(value, dict) and is_list(value) and value.get("items") is None
+
+
+def items_of(documents: Iterable[tuple[int, JsonValue]]) -> Iterator[tuple[int, int, int, JsonValue]]:
+    """(index of the item, index of its list, place in it, item) of all lists among (index, value) of one file.
+
+    Items are numbered behind all documents, so that whatever else stands in the file keeps its index.
+    """
+    listed = list(documents)
+    number = max((index for index, _ in listed), default=-1) + 1
+    for index, value in listed:
+        if isinstance(value, dict) and is_list(value):
+            for place, item in enumerate(value.get("items") or ()):
+                yield number, index, place, _typed(item, value)
+                number += 1
+
+
+def _typed(item: JsonValue, of: JsonObject) -> JsonValue:
+    """The item with the type that its list names: an API server's own lists leave it out of their items."""
+    kind = str(of["kind"]).removesuffix("List")
+    if not kind or not isinstance(item, dict) or "apiVersion" in item or "kind" in item:
+        return item
+    return {"apiVersion": of["apiVersion"], "kind": kind, **item}
+
+
+MAX_DOCUMENTS: Final = 10_000
+"""Most documents in one file."""
+TOO_MANY: Final = FormatsText.HOLDS_MORE_DOCUMENTS(max_documents=MAX_DOCUMENTS)
+
+_MARKER: Final = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
+_DIRECTIVE: Final = re.compile(r"^%", re.MULTILINE)
+_HEAD: Final = re.compile(r"(?:[ \t\r]*(?:#[^\n]*)?\n|%[^\n]*\n)*")
+"""Directives and comments before the first document, in linear time: each turn takes one line."""
+
+_HINTS: Final = {
+    "mapping values are not allowed in this context": FormatsText.CHECK_INDENTATION_QUOTE_VALUE_COLON(),
+    "found character that cannot start any token": FormatsText.INDENT_SPACES_NOT_TABS(),
+    "did not find expected key": FormatsText.CHECK_INDENTATION_QUOTES(),
+    "did not find expected '-' indicator": FormatsText.CHECK_INDENTATION_LIST(),
+    "could not find expected ':'": FormatsText.GIVE_KEY_COLON_CHECK_INDENTATION(),
+    "found unexpected end of stream": FormatsText.CLOSE_QUOTE(),
+}
+_NESTING: Final = "exceeded maximum nesting depth"
+"""libyaml's own limit, in the packages of PyYAML from 6.0.4 on: it may be reached before ours is."""
+_GENERAL_HINT: Final = FormatsText.CHECK_INDENTATION_QUOTES_BRACKETS()
+
+
+def read_stream(text: str, profile: Profile, marks: Marks | None = None) -> Built:
+    """Every document of a text that is sound, and a fault for each that is not. Never raises on any text.
+
+    With `marks`, every line is noted there (see `build`). Of profile STATE, which refuses at once, nothing is read past
+    the first fault.
+    """
+    if profile is Profile.STATE or _DIRECTIVE.search(text) is None:
+        whole = Built()
+        if _read_piece(text, profile, 0, whole, marks) or profile is Profile.STATE:
+            return whole if whole.count <= MAX_DOCUMENTS else _too_many()
+    pieces = _pieces(text)
+    if len(pieces) > MAX_DOCUMENTS:
+        return _too_many()
+    built = Built()
+    built.faults += _directive_faults(text)
+    for offset, piece in pieces:
+        refused = built.faults and not offset
+        if refused or not _read_piece(piece, profile, offset, built, marks):
+            built.count += 1
+    return built
+
+
+def _too_many() -> Built:
+    return Built(faults=[(1, TOO_MANY)])
+
+
+def _read_piece(text: str, profile: Profile, offset: int, into: Built, marks: Marks | None) -> bool:
+    """Read a text's documents one after another; False, with a fault noted, where one breaks off the rest."""
+    try:
+        build(text, profile, into, offset=offset, marks=marks)
+    except (yaml.YAMLError, UnreadableText, RecursionError, ValueError, OverflowError) as error:
+        into.faults.append(_explain(error, text, offset))
+        return False
+    return True
+
+
+def _pieces(text: str) -> list[tuple[int, str]]:
+    """(lines before it, text) of each part of a stream; a part after the first begins with its `---`."""
+    starts = [match.start() for match in _MARKER.finditer(text)]
+    if len(starts) > MAX_DOCUMENTS:
+        return [(0, "")] * (len(starts) + 1)
+    head = _head(text)
+    return list(_with_offsets(text, [0, *(start for start in starts if start > head)]))
+
+
+def _with_offsets(text: str, starts: list[int]) -> Iterator[tuple[int, str]]:
+    line = 0
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        yield line, text[start:end]
+        line += text.count("\n", start, end)
+
+
+def _directive_faults(text: str) -> list[LineFault]:
+    """Kubernetes reads YAML 1.1; any other directive is refused, and the document that it belongs to."""
+    return [
+        (number, FormatsText.YAML_DIRECTIVES_OTHER_YAML_NOT())
+        for number, line in enumerate(text[: _head(text)].split("\n"), start=1)
+        if line.startswith("%") and line.split("#")[0].split() != ["%YAML", "1.1"]
+    ]
+
+
+def _head(text: str) -> int:
+    """Where the first document begins."""
+    match = _HEAD.match(text)
+    return match.end() if match else 0
+
+
+def _explain(error: Exception, text: str, offset: int) -> LineFault:
+    """1-based line of the file and a sentence; libyaml's own texts are constant and repeat nothing of the content."""
+    last = text.count("\n") + (not text.endswith("\n"))
+    if isinstance(error, UnreadableText):
+        return error.line + offset, error.message
+    if isinstance(error, yaml.MarkedYAMLError):
+        mark = error.problem_mark or error.context_mark
+        line = min(mark.line + 1, max(last, 1)) if mark else 1
+        problem = str(error.problem or FormatsText.BREAKS_OFF())
+        where = ""
+        if error.context and error.context_mark and error.context_mark.line + 1 < line:
+            where = FormatsText.BEGINS_LINE(context=error.context, line=error.context_mark.line + 1 + offset)
+        if problem == _NESTING:
+            return line + offset, TOO_DEEP
+        return line + offset, FormatsText.YAML_CANNOT_READ(
+            problem=problem, where=where, get=_HINTS.get(problem, _GENERAL_HINT)
+        )
+    if isinstance(error, yaml.reader.ReaderError):
+        line = text.encode("utf-8")[: int(error.position)].count(b"\n") + 1
+        return line + offset, FormatsText.CONTROL_CHARACTER_STANDS_TEXT()
+    return 1 + offset, FormatsText.YAML_CANNOT_READ_CHECK_INDENTATION()
+
 
 PARSER_VERSION: Final = 8
 """Grows with every change of what a file means; part of the cache key and of the encoded form."""
@@ -75,8 +241,8 @@ def parse_documents(content: bytes, *, max_bytes: int) -> ParsedFile:
         read = read_json(text)
         if read is not None:
             values, faults = read
-            found = [Document(index, line, value) for index, (line, value) in enumerate(values)]
-            return _with_items(ParsedFile(tuple(found), tuple(faults)), content)
+            documents = [Document(index, line, value) for index, (line, value) in enumerate(values)]
+            return _with_items(ParsedFile(tuple(documents), tuple(faults)), content)
     return _with_items(_parse_yaml(text), content)
 
 
@@ -114,10 +280,10 @@ def lines_of(content: bytes, places: Sequence[tuple[int, Sequence[str | int]]]) 
         text = yaml_lines_of(text)
     marks: Marks = {}
     built = read_stream(text, Profile.KUBERNETES, marks)
-    found = {index: (line, value) for index, line, value in built.documents}
+    by_index = {index: (line, value) for index, line, value in built.documents}
     for index, of, place, _ in items_of([(index, value) for index, _, value in built.documents]):
-        found[index] = (_line_below(*found[of], ("items", place), marks), found[of][1]["items"][place])
-    return [_line_below(*found.get(index, (1, None)), location, marks) for index, location in places]
+        by_index[index] = (_line_below(*by_index[of], ("items", place), marks), by_index[of][1]["items"][place])
+    return [_line_below(*by_index.get(index, (1, None)), location, marks) for index, location in places]
 
 
 def encode_parsed(parsed: ParsedFile) -> bytes:
@@ -164,10 +330,10 @@ def _with_items(parsed: ParsedFile, content: bytes) -> ParsedFile:
         return _refused(1, TOO_MANY)
     lines = lines_of(content, [(index, ()) for index, _, _, _ in items])
     plain = [document for document in parsed.documents if not is_list(document.value)]
-    found = [Document(index, line, item) for line, (index, _, _, item) in zip(lines, items, strict=True)]
+    items_read = [Document(index, line, item) for line, (index, _, _, item) in zip(lines, items, strict=True)]
     bare = [document.index for document in parsed.documents if lacks_items(document.value)]
     faults = [(line, NO_ITEMS) for line in lines_of(content, [(index, ("items",)) for index in bare])] if bare else []
-    return ParsedFile((*plain, *found), tuple(sorted({*parsed.faults, *faults})))
+    return ParsedFile((*plain, *items_read), tuple(sorted({*parsed.faults, *faults})))
 
 
 def _decode(content: bytes) -> str:
@@ -192,13 +358,13 @@ def _refused(line: int, message: str) -> ParsedFile:
 def _line_below(line: int, value: JsonValue, location: Sequence[str | int], marks: Marks) -> int:
     for step in location:
         if isinstance(value, list):
-            found = marks[id(value)].get(step) if isinstance(step, int) else None
+            inner_line = marks[id(value)].get(step) if isinstance(step, int) else None
         elif isinstance(value, dict):
             step = str(step)
-            found = marks[id(value)].get(step)
+            inner_line = marks[id(value)].get(step)
         else:
             return line
-        if found is None:
+        if inner_line is None:
             return line
-        line, value = found, value[step]
+        line, value = inner_line, value[step]
     return line

@@ -77,10 +77,10 @@ def resolve_state(text: str) -> Scalar:
     only YAML 1.2's nulls, booleans and decimal numbers are no texts, and `1.0` stays a float. BadScalar."""
     if text in _STATE_WORDS:
         return _STATE_WORDS[text]
-    found = _STATE_NUMBER.fullmatch(text)
-    if found is None:
+    match = _STATE_NUMBER.fullmatch(text)
+    if match is None:
         return text
-    if not found["fraction"]:
+    if not match["fraction"]:
         return number_of_digits(text)
     number = float(text)
     if not math.isfinite(number):
@@ -110,8 +110,7 @@ def resolve_tagged(tag: str, text: str) -> Scalar:
 def number_of_float(number: float) -> int | float:
     """JSON as Go writes it: a whole number that fits 64 bits is an integer (`1.0` is 1)."""
     if number.is_integer() and _INT64_MIN <= number <= _UINT64_MAX:
-        whole = int(number)
-        return whole if whole <= _UINT64_MAX else number
+        return int(number)
     return number
 
 

@@ -242,9 +242,9 @@ class _Builder:
 
     def merge(self) -> None:
         """`<<: *base` and `<<: [*a, *b]` of the innermost mapping (yaml.org's merge type)."""
-        mine = [merge for merge in self.merges if merge[0] is self.open]
-        del self.merges[-len(mine) :]
-        for into, source, line in mine:
+        own_merges = [merge for merge in self.merges if merge[0] is self.open]
+        del self.merges[-len(own_merges) :]
+        for into, source, line in own_merges:
             for part in source if isinstance(source, list) else [source]:
                 if not isinstance(part, dict):
                     self.into.faults.append((line + self.offset, FormatsText.MERGES_ONLY_MAPPINGS()))

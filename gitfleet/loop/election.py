@@ -1,6 +1,6 @@
 """Leader election: of several processes on one repository, one reconciles and the others stand by.
 
-It saves work and noise. What keeps two from undoing each other is the compare-and-swap of the branches, which holds
+It saves work and noise. What keeps two from undoing each other is the compare-and-swap of the branches, which works
 without it. Only durations are compared, each on the clock of one machine that never goes back: clocks may differ.
 """
 
@@ -21,11 +21,11 @@ from gitfleet.settings import LeaseTerms
 
 log = logging.getLogger(__name__)
 _LONGEST_WAIT = 2.0
-"""So many seconds a request that is under way holds up the end of the process; then the lease runs out by itself."""
+"""So many seconds a request that is under way delays the end of the process; then the lease runs out by itself."""
 
 
 class Election:
-    """Holds a lease or tries to get it, in a thread of its own. `optional`: a lease that may not be used from the start
+    """Owns a lease or tries to get it, in a thread of its own. `optional`: a lease that may not be used from the start
     means that there is no election; otherwise it is tried until it may. `changed` is called when this process has
     become the leader."""
 
@@ -42,9 +42,9 @@ class Election:
         self._lease, self._identity, self._terms, self._clock = lease, identity, terms, clock
         self._optional, self._changed = optional, changed
         self._until = float("-inf")
-        self._mine: LeaseRecord | None = None
+        self._record: LeaseRecord | None = None
         self._seen: tuple[LeaseRecord, float] | None = None
-        self._trouble, self._standing = _Said(), _Said()
+        self._trouble, self._standing = _ChangeLog(), _ChangeLog()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="leader-election", daemon=True)
 
@@ -62,19 +62,19 @@ class Election:
         self._until = float("-inf")
         if self._thread.ident is not None:
             self._thread.join(_LONGEST_WAIT)
-        mine, self._mine = self._mine, None
-        if mine is not None and not self._thread.is_alive():
-            failed = attempt(Subject("Lease", str(self._lease)), self._lease.write, "", 1.0, mine)
+        record, self._record = self._record, None
+        if record is not None and not self._thread.is_alive():
+            failed = attempt(Subject("Lease", str(self._lease)), self._lease.write, "", 1.0, record)
             log.info("%s %s", self._lease, LoopText.NOT_RELEASED() if isinstance(failed, Failure) else "is released")
         self._lease.close()
 
     def try_once(self) -> bool:
         """Renew the lease or try to get it; False when there is to be no election."""
-        result = attempt(Subject("Lease", str(self._lease)), self._hold)
+        result = attempt(Subject("Lease", str(self._lease)), self._try_lease)
         if not isinstance(result, Failure):
             self._optional = False
             self._trouble.forget()
-            self._standing.say(logging.INFO, self._sentence(result))
+            self._standing.log(logging.INFO, self._sentence(result))
             return True
         if self._optional and isinstance(result.cause, Forbidden):
             log.info(LoopText.NO_LEADER_ELECTION(), result.error)
@@ -82,36 +82,36 @@ class Election:
             self._changed()
             return False
         sentence = result.error if isinstance(result.cause, GitfleetError) else result.report
-        self._trouble.say(logging.WARNING, LoopText.LEADER_ELECTION_GOES_TRYING(sentence=sentence))
-        if self._mine is not None and not self.leads():
-            self._standing.say(logging.WARNING, LoopText.STANDING_NOT_RENEWED_TIME(lease=self._lease))
+        self._trouble.log(logging.WARNING, LoopText.LEADER_ELECTION_GOES_TRYING(sentence=sentence))
+        if self._record is not None and not self.leads():
+            self._standing.log(logging.WARNING, LoopText.STANDING_NOT_RENEWED_TIME(lease=self._lease))
         return True
 
     def _run(self) -> None:
         while not self._ended.is_set() and self.try_once():
             self._ended.wait(self._terms.retry)
 
-    def _hold(self) -> LeaseRecord | None:
+    def _try_lease(self) -> LeaseRecord | None:
         """The lease as it is after a try."""
-        if self._mine is not None and self.leads() and self._written(self._mine):
-            return self._mine
-        found = self._lease.read()
-        if found is not None and found.holder not in ("", self._identity):
-            self._mine, self._until = None, float("-inf")
+        if self._record is not None and self.leads() and self._written(self._record):
+            return self._record
+        record = self._lease.read()
+        if record is not None and record.holder not in ("", self._identity):
+            self._record, self._until = None, float("-inf")
             now = self._clock.monotonic()
-            if self._seen is None or self._seen[0] != found:
-                self._seen = (found, now)
-            if now - self._seen[1] < (found.seconds or self._terms.duration):
-                return found
-        if not self._written(found):
+            if self._seen is None or self._seen[0] != record:
+                self._seen = (record, now)
+            if now - self._seen[1] < (record.seconds or self._terms.duration):
+                return record
+        if not self._written(record):
             self._until = float("-inf")
-        return self._mine or found
+        return self._record or record
 
     def _written(self, over: LeaseRecord | None) -> bool:
         """Whether the lease could be written over that record; what it is good for counts from before the request."""
         began = self._clock.monotonic()
-        self._mine = self._lease.write(self._identity, self._terms.duration, over)
-        if self._mine is None:
+        self._record = self._lease.write(self._identity, self._terms.duration, over)
+        if self._record is None:
             return False
         led = self.leads()
         if not self._ended.is_set():
@@ -120,19 +120,20 @@ class Election:
             self._changed()
         return True
 
-    def _sentence(self, found: LeaseRecord | None) -> str:
+    def _sentence(self, record: LeaseRecord | None) -> str:
         if self.leads():
             return LoopText.LEADING_HELD(lease=self._lease, identity=self._identity)
-        return LoopText.STANDING_HELD(lease=self._lease, holder=(found.holder if found is not None else "") or "nobody")
+        holder = record.holder if record is not None else ""
+        return LoopText.STANDING_HELD(lease=self._lease, holder=holder or "nobody")
 
 
-class _Said:
+class _ChangeLog:
     """Logs a sentence once for as long as nothing else is to be said."""
 
     def __init__(self) -> None:
         self._last = ""
 
-    def say(self, level: int, sentence: str) -> None:
+    def log(self, level: int, sentence: str) -> None:
         """Log it unless it was the last."""
         if sentence != self._last:
             log.log(level, "%s", sentence)

@@ -11,8 +11,8 @@ from datetime import datetime
 
 from gitfleet import apply
 from gitfleet.api.clusters import MemberCluster, ResourceUsage
-from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import ObjectKey
+from gitfleet.loop import rolled_out
 from gitfleet.loop.driver import Driver
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
@@ -23,8 +23,8 @@ from gitfleet.model.works import Work
 from gitfleet.reconcile import later_steps
 
 Keys = Mapping[str, Collection[ObjectKey]]
-_NEVER_APPLIED = "planned"
-"""The uid of an object that would have been made."""
+_MOST_PASSES = 6
+"""So many decisions lead to a fleet where everything is rolled out: placements wait for the namespaces of others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,20 +37,27 @@ class Planning:
     clusters: str
     now: datetime
 
-    def decide(self, wanted: Desired, before: FleetState) -> tuple[Decision, tuple[Operation, ...]]:
-        """The decision and the operations of a reconcile of `wanted` from `before`."""
-        before = self.driver.rebuilt(before, wanted)
+    def decide(self, desired: Desired, before: FleetState) -> tuple[Decision, tuple[Operation, ...]]:
+        """The decision and the operations of a reconcile of `desired` from `before`."""
+        before = self.driver.repository.loaded(before, desired)
         if self._asks:
-            decision = self.driver.decide(self.driver.inputs_for(wanted, before, self.now))
+            decision = self.driver.decide(self.driver.inputs_for(desired, before, self.now))
             return self.driver.observe_unseen(decision)
-        clusters, known = {**before.clusters, **wanted.clusters}, self._recorded(before)
-        observations = {name: _empty(cluster) for name, cluster in clusters.items() if name not in known}
-        given = self.driver.approvals_of(wanted, before, self.now)
-        inputs = Inputs(desired=wanted, before=before, observations=observations, now=self.now, approvals=given)
-        decision = self.driver.decide(inputs)
+        decision = self.driver.decide(self._inputs(desired, before))
         decision, recorded = _with_recorded(decision)
         missing = self._observed(decision, decision.unseen())
         return self.driver.plan_operations(decision, {**missing, **recorded})
+
+    def _inputs(self, desired: Desired, before: FleetState) -> Inputs:
+        """The inputs of a reconcile that asks no cluster."""
+        clusters, recorded_names = {**before.clusters, **desired.clusters}, self._recorded(before)
+        observations = {
+            name: _empty(cluster, before.clusters.get(name, cluster))
+            for name, cluster in clusters.items()
+            if name not in recorded_names
+        }
+        approvals = self.driver.repository.approvals_of(desired, before, self.now)
+        return Inputs(desired=desired, before=before, observations=observations, now=self.now, approvals=approvals)
 
     def remaining(
         self, decision: Decision, operations: tuple[Operation, ...]
@@ -58,7 +65,7 @@ class Planning:
         """The operations of all later steps; and the works that cannot be made, where the rollout stops."""
         done = self._rolled_out(decision)
         seen = self._observed(done, done.unseen())
-        blocked = tuple(work for found in done.works.values() for work in found if work.error is not None)
+        blocked = tuple(work for works in done.works.values() for work in works if work.error is not None)
         return later_steps.remaining_operations(done, operations, seen, self.driver.memo), blocked
 
     def rolled_out(self, decision: Decision) -> tuple[Decision, Mapping[str, ClusterObservation]]:
@@ -66,14 +73,17 @@ class Planning:
         done = self._rolled_out(decision)
         return done, apply.merge_observations(done.inputs.observations, self._observed(done, done.unseen()))
 
-    def as_rolled_out(self, wanted: Desired, before: FleetState) -> FleetState:
-        """The state as if `wanted` had been rolled out; where no cluster is asked, everything of it is there."""
-        decision, _ = self.decide(wanted, before)
-        if self._asks:
-            return decision.after
-        done = self._rolled_out(decision)
-        inventory = {name: _applied(done.after.inventory.get(name, {}), done, name) for name in done.after.clusters}
-        return replace(done.after, inventory={name: owned for name, owned in inventory.items() if owned})
+    def as_rolled_out(self, base: Desired, before: FleetState) -> FleetState:
+        """The state once `base` is rolled out and available; no cluster is asked."""
+        free = rolled_out.unhindered(base, before)
+        for _ in range(_MOST_PASSES):
+            last, before = (
+                before,
+                rolled_out.applied(self.driver.decide(self._inputs(free, before)), self.now, self.driver.memo),
+            )
+            if before == last:
+                break
+        return rolled_out.as_written(before, base)
 
     def _rolled_out(self, decision: Decision) -> Decision:
         """The decision at the end of all rollouts, with the placements that wait for a namespace of another one."""
@@ -82,13 +92,13 @@ class Planning:
         if inputs is None:
             return done
         if not self._asks:
-            known = self._recorded(inputs.before)
-            fresh = {name: seen for name, seen in inputs.observations.items() if name not in known}
-            then, recorded = _with_recorded(self.driver.decide(replace(inputs, observations=fresh)))
-            then = replace(then, inputs=replace(then.inputs, observations={**fresh, **recorded}))
+            recorded_names = self._recorded(inputs.before)
+            fresh = {name: seen for name, seen in inputs.observations.items() if name not in recorded_names}
+            repeated, recorded = _with_recorded(self.driver.decide(replace(inputs, observations=fresh)))
+            repeated = replace(repeated, inputs=replace(repeated.inputs, observations={**fresh, **recorded}))
         else:
-            then = self.driver.decide(inputs)
-        return later_steps.when_rolled_out(then, self.driver.memo)
+            repeated = self.driver.decide(inputs)
+        return later_steps.when_rolled_out(repeated, self.driver.memo)
 
     def _recorded(self, before: FleetState) -> Collection[str]:
         """The clusters that count as having what is recorded, where no cluster is asked."""
@@ -100,7 +110,7 @@ class Planning:
 
     def _observed(self, decision: Decision, missing: Keys) -> Mapping[str, ClusterObservation]:
         if self._asks:
-            return self.driver.fanout.observe(decision.after.clusters, missing, probe=False) if missing else {}
+            return self.driver.clusters.fanout.observe(decision.after.clusters, missing, probe=False) if missing else {}
         return {
             name: ClusterObservation(cluster=name, reachable=True, live=dict.fromkeys(keys))
             for name, keys in missing.items()
@@ -111,12 +121,12 @@ def _with_recorded(decision: Decision) -> tuple[Decision, dict[str, ClusterObser
     """The decision over the inventory by which clusters that were not observed are compared, and these clusters."""
     before = decision.inputs.before
     ignored = decision.inputs.desired.config.ignore_differences
-    wanted = apply.Wanted(decision.works, ignored=ignored, held=decision.held)
+    apply_input = apply.Wanted(decision.works, ignored=ignored, by_rollouts=decision.by_rollouts)
     recorded: dict[str, ClusterObservation] = {}
     inventory: dict[str, Inventory] = dict(before.inventory)
     for name, owned in before.inventory.items():
         if name not in decision.inputs.observations:
-            works, left_alone = decision.seen_works.get(name, ()), wanted.left_alone(name)
+            works, left_alone = decision.seen_works.get(name, ()), apply_input.left_alone(name)
             observation, inventory[name] = apply.as_recorded(name, owned, works, left_alone)
             keys = (manifest.key for work in decision.works.get(name, ()) for manifest in work.manifests)
             recorded[name] = replace(observation, live={**dict.fromkeys(keys), **observation.live})
@@ -124,32 +134,12 @@ def _with_recorded(decision: Decision) -> tuple[Decision, dict[str, ClusterObser
     return replace(decision, inputs=inputs, after=replace(decision.after, inventory=inventory)), recorded
 
 
-def _applied(owned: Inventory, done: Decision, cluster: str) -> dict[ObjectKey, InventoryEntry]:
-    """The inventory of a cluster with everything applied that its works want, and nothing else of these placements."""
-    works = done.works.get(cluster, ())
-    known = {key.identity: entry for key, entry in owned.items()}
-    found: dict[ObjectKey, InventoryEntry] = {}
-    for placement, manifest in ((work.placement, manifest) for work in works for manifest in work.manifests):
-        had = known.get(manifest.key.identity)
-        taken = apply.is_taken_over(had)
-        found[manifest.key] = InventoryEntry(
-            key=manifest.key,
-            placement=placement,
-            uid=(had.uid if had is not None else None) or _NEVER_APPLIED,
-            applied_digest=manifest.digest,
-            shape_digest="",
-            taken_over=taken,
-            protected_by=apply.protected_by(manifest.body, taken_over=taken),
-        )
-    return found
-
-
-def _empty(cluster: MemberCluster) -> ClusterObservation:
+def _empty(cluster: MemberCluster, before: MemberCluster) -> ClusterObservation:
     status = cluster.status
     return ClusterObservation(
         cluster=cluster.name,
         reachable=True,
-        namespaces=status.namespaces,
+        namespaces=before.status.namespaces,
         properties=status.properties,
         resource_usage=status.resource_usage if status.resource_usage != ResourceUsage() else None,
     )

@@ -46,12 +46,12 @@ def _guard(plugin: SchedulerPlugin, worker: _Worker) -> SchedulerPlugin:
     """A plug-in with exactly the stages that this one has, each called on the worker."""
 
     def forward(stage: str) -> Callable[..., Any]:
-        found = getattr(plugin, stage)
-        return lambda _self, *args: worker.call(stage, lambda: found(*args))
+        method = getattr(plugin, stage)
+        return lambda _self, *args: worker.call(stage, lambda: method(*args))
 
-    given: dict[str, Any] = {"name": plugin.name, "depends_on_bindings": plugin.depends_on_bindings}
+    attributes: dict[str, Any] = {"name": plugin.name, "depends_on_bindings": plugin.depends_on_bindings}
     stages = {stage: forward(stage) for stage in stages_of(plugin)}
-    guarded_class: type[SchedulerPlugin] = type("Guarded", (SchedulerPlugin,), given | stages)
+    guarded_class: type[SchedulerPlugin] = type("Guarded", (SchedulerPlugin,), attributes | stages)
     return guarded_class()
 
 
@@ -62,7 +62,7 @@ class _Worker:
         self._stalled = ""
         threading.Thread(target=self._work, name="scheduler-plugin", daemon=True).start()
 
-    def call(self, what: str, work: Callable[[], Any]) -> Any:
+    def call(self, label: str, work: Callable[[], Any]) -> Any:
         if self._stalled:
             raise PluginStalled(LoopText.NOT_RETURN_WITHIN_EARLIER(stalled=self._stalled, timeout=self._timeout))
         result: SimpleQueue[tuple[bool, Any]] = SimpleQueue()
@@ -70,8 +70,8 @@ class _Worker:
         try:
             succeeded, value = result.get(timeout=self._timeout)
         except Empty as error:
-            self._stalled = what
-            raise PluginStalled(LoopText.NOT_RETURN_WITHIN(what=what, timeout=self._timeout)) from error
+            self._stalled = label
+            raise PluginStalled(LoopText.NOT_RETURN_WITHIN(what=label, timeout=self._timeout)) from error
         if not succeeded:
             raise value
         return value

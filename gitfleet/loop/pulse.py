@@ -1,6 +1,8 @@
-"""Whether the loop lives and does its work: what the loop notes of each reconcile, and what /healthz and /readyz say.
+"""Whether the loop lives and does its work: what the loop notes of each reconcile, what /healthz and /readyz say, and
+how long each phase of a reconcile takes.
 
-The loop's thread writes, others read: what is noted is replaced as a whole.
+The loop's thread writes, others read: what is noted is replaced as a whole. What the driver calls between its steps
+says where it is, so that nothing in it depends on being watched.
 """
 
 from __future__ import annotations
@@ -9,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from gitfleet.api.fleet import FleetConfig
+from gitfleet.branches.steps import Step
 from gitfleet.errors import (
     BadInput,
     DiskFull,
@@ -19,9 +23,14 @@ from gitfleet.errors import (
     RemoteRefuses,
     RemoteUnreachable,
 )
+from gitfleet.fleet.fanout import Untraced
+from gitfleet.loop.driver import Driver
 from gitfleet.loop.results import ReconcileResult
 from gitfleet.loop.texts import LoopText
 from gitfleet.model.failures import Failure, Failures, Subject
+from gitfleet.ports.clock import Clock
+from gitfleet.ports.metrics import Metrics
+from gitfleet.ports.tracing import Tracing
 
 LONGEST_RECONCILE: Final = 900.0
 """Seconds after which a reconcile that has not ended counts as hanging. The longest that is sound is a first clone over
@@ -90,12 +99,14 @@ class Pulse:
         trouble = "" if worked else _trouble(failed_by)
         self.beat = Beat(due=due, has_worked=self.beat.has_worked or worked, trouble=trouble)
 
-    def end(self, result: ReconcileResult | Failure, began: float, now: float, pause: float) -> Failures:
+    def end(self, result: ReconcileResult | Failure, now: float, pause: float) -> Failures:
         """It is over, and the next one follows after the pause; what listeners failed with."""
-        failed = isinstance(result, Failure)
-        if not isinstance(result, Failure):
+        began = self.beat.began if self.beat.began is not None else now
+        if isinstance(result, Failure):
+            self.rest(now + pause, worked=False, failed_by=result.cause)
+        else:
+            self.rest(now + pause, worked=True)
             self.last = result
-        self.rest(now + pause, failed_by=result.cause if isinstance(result, Failure) else None, worked=not failed)
         over, failures = Pass(result=result, seconds=now - began), self._failures
         for listener in self.listeners:
             failures.contain(Subject(LoopText.END_RECONCILE(), _name(listener)), None, listener, over)
@@ -141,3 +152,63 @@ def why_unready(beat: Beat, now: float, *, stopped: bool) -> str:
     if beat.stands_by:
         return ""
     return why_dead(beat, now) or beat.trouble or ("" if beat.has_worked else LoopText.NO_RECONCILE_SUCCEEDED_YET())
+
+
+FETCH: Final = "fetch"
+LAST: Final = "finish"
+PHASES: Final = {
+    Step.GATHERED: "gather",
+    Step.DECIDED: "decide",
+    Step.INTENT_PUBLISHED: "publish_intent",
+    Step.PERFORMED: "perform",
+    Step.REPORTED: "publish_report",
+}
+"""By the driver's step, the phase that it ends."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Phases:
+    """Measures each phase; see docs/metrics.md for what each of them is."""
+
+    clock: Clock
+    tracing: Tracing = field(default_factory=Untraced)
+    metrics: Metrics | None = None
+    _since: float | None = None
+
+    def watch(self, driver: Driver, pulse: Pulse) -> None:
+        """Follow the reconciles of a driver."""
+        step, configure = driver.checkpoint, driver.configure
+
+        def passed(name: Step) -> None:
+            if name in PHASES:
+                self._phase(PHASES[name])
+            step(name)
+
+        def configured(config: FleetConfig) -> None:
+            self._phase(FETCH)  # what follows asks the clusters
+            configure(config)
+
+        driver.checkpoint, driver.configure = passed, configured
+        pulse.starting.append(self._start)
+        pulse.listeners.append(self._end)
+
+    def _start(self) -> None:
+        self._since = self.clock.monotonic()
+        self.tracing.began()
+
+    def _phase(self, name: str) -> None:
+        now = self.clock.monotonic()
+        if self._since is not None:
+            if self.metrics is not None:
+                self.metrics.phase(name, now - self._since)
+            self.tracing.phase(name)
+        self._since = now if self._since is not None else None
+
+    def _end(self, over: Pass) -> None:
+        self._phase(LAST)
+        self._since = None
+        result = over.result
+        if isinstance(result, Failure):
+            self.tracing.ended(outcome_of(result), {"error.type": type(result.cause).__name__})
+        else:
+            self.tracing.ended(outcome_of(result), {"gitfleet.commit": result.commit})

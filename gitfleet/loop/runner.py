@@ -6,13 +6,15 @@ A reconcile is level-triggered: everything here only decides when the next one s
 from __future__ import annotations
 
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from queue import Empty, SimpleQueue
+from typing import ClassVar, Generic, TypeVar
 
-from gitfleet.errors import GitfleetError, GiveUp, RetryLater, Stopped
+from gitfleet.errors import GitfleetError, GiveUp, LostRace, RetryLater, Stopped
 from gitfleet.formats.sentences import counted
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.pulse import Pulse
@@ -23,9 +25,10 @@ from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.ports.clock import Clock
 
 log = logging.getLogger(__name__)
-_BUSY_PAUSE = 1.0
+Result = TypeVar("Result")
+BUSY_PAUSE = 1.0
 _PAUSES = Curve(most=300.0)
-_WAITING = Curve.growing(_BUSY_PAUSE, 1.5, 3600.0)
+_WAITING = Curve.growing(BUSY_PAUSE, 1.5, 3600.0)
 _MORE_TRIES = 4
 _RACES_AT_ONCE = 5
 """So many lost races in a row are tried again without a pause. More are none: the server shows one head and compares
@@ -68,16 +71,78 @@ class Wake:
 
 
 @dataclass(slots=True, kw_only=True)
-class Runner:
-    """Reconciles a driver. `interval` is the poll interval in seconds; `watch` starts what triggers the
-    loop, and returns what ends it; `pulse` is told of each reconcile."""
+class Loop(ABC, Generic[Result]):
+    """Reconciles until it is stopped. `watch` starts what triggers the loop, and returns what ends it; `pulse` is told
+    of each reconcile."""
 
-    driver: Driver
+    recovered: ClassVar[str]
+    """What is logged when a reconcile succeeds after failures, with their number."""
     clock: Clock
     wake: Wake
-    interval: Callable[[], float]
     watch: Callable[[Wake], Callable[[], None]]
     pulse: Pulse = field(default_factory=Pulse)
+
+    @property
+    @abstractmethod
+    def subject(self) -> Subject:
+        """What the loop reconciles."""
+
+    @abstractmethod
+    def reconcile(self) -> Result:
+        """One reconcile."""
+
+    @abstractmethod
+    def pause_after(self, result: Result) -> float:
+        """Seconds until the next reconcile, after one that succeeded."""
+
+    @abstractmethod
+    def note(self, result: Result | Failure, pause: float) -> None:
+        """Tell the pulse that a reconcile is over."""
+
+    def until_stopped(self) -> None:
+        """Reconcile until stopped. Whatever goes wrong is tried again with growing pauses.
+
+        GiveUp on the very first reconcile is raised: then the process was started wrongly. Later it is somebody's bad
+        push, and what runs must outlive it.
+        """
+        end_watch = self.watch(self.wake)
+        backoff, reconciles, failures = Backoff(_PAUSES), 0, 0
+        try:
+            while not self.wake.stopped:
+                if not self.wake.leads():
+                    self.pulse.stand_by()
+                    self.wake.wait(_STAND_BY)
+                    continue
+                self.pulse.begin(self.clock.monotonic())
+                result = attempt(self.subject, self.reconcile)
+                if isinstance(result, Failure):
+                    if isinstance(result.cause, Stopped) and self.wake.gives_up():
+                        continue
+                    if isinstance(result.cause, GiveUp) and reconciles == 0:
+                        raise result.cause
+                    message = str(result.cause) if isinstance(result.cause, GitfleetError) else result.report
+                    pause, failures = backoff.after(type(result.cause)), failures + 1
+                    if isinstance(result.cause, LostRace):
+                        pause = BUSY_PAUSE
+                    log.warning(LoopText.TRYING_AGAIN_G(), message, pause)
+                else:
+                    if failures:
+                        log.info(self.recovered, counted(failures, "failure"))
+                    backoff.forget()
+                    reconciles, failures, pause = reconciles + 1, 0, self.pause_after(result)
+                self.note(result, pause)
+                self.wake.wait(pause)
+        finally:
+            end_watch()
+
+
+@dataclass(slots=True, kw_only=True)
+class Runner(Loop[ReconcileResult]):
+    """Reconciles a driver; `interval` is the poll interval in seconds."""
+
+    recovered = LoopText.RECONCILING_AGAIN_AFTER()
+    driver: Driver
+    interval: Callable[[], float]
     _without_change: int = 0
     _races: int = 0
 
@@ -93,7 +158,8 @@ class Runner:
 
     def until_settled(self, timeout: float) -> ReconcileResult:
         """Reconcile until nothing moves any more, `timeout` seconds at most; the last reconcile's result (see its
-        `settled`). Where all that waits is frozen for longer than that, it ends at once (see its `frozen`).
+        `settled`). Where all that waits is frozen for longer than that, or waits for people, it ends at once (see its
+        `frozen` and `asks_only`).
 
         A passing error is tried again until the time is over; then it is raised.
         """
@@ -107,59 +173,33 @@ class Runner:
                 if self.wake.stopped or self.clock.monotonic() >= end:
                     raise
                 log.warning("%s; trying again", error)
-                self.wake.wait(min(_BUSY_PAUSE, end - self.clock.monotonic()))
+                self.wake.wait(min(BUSY_PAUSE, end - self.clock.monotonic()))
                 continue
-            left = end - self.clock.monotonic()
-            frozen = result.frozen and (
-                result.wake_at is None or self.clock.now() + timedelta(seconds=left) < result.wake_at
+            remaining = end - self.clock.monotonic()
+            stays = (result.frozen or result.asks_only) and (
+                result.wake_at is None or self.clock.now() + timedelta(seconds=remaining) < result.wake_at
             )
-            if result.settled or frozen or self.wake.stopped or left <= 0:
+            if result.settled or stays or self.wake.stopped or remaining <= 0:
                 return result
             if not result.changed:
-                self.wake.wait(min(_BUSY_PAUSE, end - self.clock.monotonic()))
+                self.wake.wait(min(BUSY_PAUSE, end - self.clock.monotonic()))
 
-    def until_stopped(self) -> int:
-        """Reconcile until stopped; exit status 0. Whatever goes wrong is tried again with growing pauses.
+    @property
+    def subject(self) -> Subject:
+        """See Loop."""
+        return Subject("reconcile", LoopText.WHOLE_FLEET())
 
-        GiveUp on the very first reconcile is raised: then the process was started wrongly. Later it is somebody's
-        bad push,
-        and what runs must outlive it.
-        """
-        end_watch = self.watch(self.wake)
-        backoff, reconciles, failures = Backoff(_PAUSES), 0, 0
-        try:
-            while not self.wake.stopped:
-                if not self.wake.leads():
-                    self.pulse.stand_by()
-                    self.wake.wait(_STAND_BY)
-                    continue
-                began = self.clock.monotonic()
-                self.pulse.begin(began)
-                result = attempt(Subject("reconcile", LoopText.WHOLE_FLEET()), self.driver.reconcile)
-                if isinstance(result, Failure):
-                    if isinstance(result.cause, Stopped) and self.wake.gives_up():
-                        continue
-                    if isinstance(result.cause, GiveUp) and reconciles == 0:
-                        raise result.cause
-                    message = str(result.cause) if isinstance(result.cause, GitfleetError) else result.report
-                    pause, failures = backoff.after(type(result.cause)), failures + 1
-                    log.warning(LoopText.TRYING_AGAIN_G(), message, pause)
-                else:
-                    if failures:
-                        log.info(LoopText.RECONCILING_AGAIN_AFTER(), counted(failures, "failure"))
-                    backoff.forget()
-                    reconciles, failures, pause = reconciles + 1, 0, self._pause(result)
-                self._note(result, began, pause)
-                self.wake.wait(pause)
-        finally:
-            end_watch()
-        return 0
+    def reconcile(self) -> ReconcileResult:
+        """See Loop."""
+        return self.driver.reconcile()
 
-    def _note(self, result: ReconcileResult | Failure, began: float, pause: float) -> None:
-        for failure in self.pulse.end(result, began, self.clock.monotonic(), pause).found:
+    def note(self, result: ReconcileResult | Failure, pause: float) -> None:
+        """See Loop."""
+        for failure in self.pulse.end(result, self.clock.monotonic(), pause).found:
             log.error("%s", failure.report)
 
-    def _pause(self, result: ReconcileResult) -> float:
+    def pause_after(self, result: ReconcileResult) -> float:
+        """See Loop."""
         self._races = self._races + 1 if result.lost_race else 0
         if result.lost_race:
             late = self._races - _RACES_AT_ONCE

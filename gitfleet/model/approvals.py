@@ -108,8 +108,8 @@ FactsByApproval = Mapping[NamespacedName, ApprovalFacts]
 
 def by_request(approvals: Iterable[Approval]) -> ByRequest:
     """Approvals by each request's name that theirs may be meant for: `go-canary.2` stands under `go-canary` too."""
-    found: dict[NamespacedName, list[Approval]] = {}
+    grouped: dict[NamespacedName, list[Approval]] = {}
     for approval in approvals:
         for name in accumulate(approval.key.name.split(FURTHER), f"{{}}{FURTHER}{{}}".format):
-            found.setdefault(NamespacedName(approval.key.namespace, name), []).append(approval)
-    return found
+            grouped.setdefault(NamespacedName(approval.key.namespace, name), []).append(approval)
+    return grouped

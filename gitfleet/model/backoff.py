@@ -24,9 +24,9 @@ class Curve:
     skips_to_fast: bool = False
 
     @classmethod
-    def growing(cls, first: float, by: float, most: float) -> Curve:
+    def growing(cls, first: float, factor: float, most: float) -> Curve:
         """Pauses that grow by one factor from the first on."""
-        return cls(fixed_attempts=0, first=first, fast=by, most=most, skips_to_fast=True)
+        return cls(fixed_attempts=0, first=first, fast=factor, most=most, skips_to_fast=True)
 
     def after(self, attempts: int) -> float:
         """The pause after so many attempts (at least one) that ended alike."""

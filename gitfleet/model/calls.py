@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from gitfleet.api.objects import JsonObject
+from gitfleet.api.workload_records import MetricOutcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,35 +55,29 @@ class WebhookOutcome(StrEnum):
     FAILED = "Failed"
 
 
-class MetricOutcome(StrEnum):
-    """What came of a measurement: a value; no data, so that there is none; or an error of the provider."""
-
-    MEASURED = "Measured"
-    NO_DATA = "NoData"
-    FAILED = "Failed"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WebhookAnswer:
-    """What came of a WebhookCall; `message` is one sentence without any secret."""
+class _Answer:
+    """What came of a call; `message` is one sentence without any secret."""
 
     id: str
     at: datetime
-    outcome: WebhookOutcome
     message: str = ""
     attempt: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MetricAnswer:
-    """What came of a MetricQuery: its `values`, in the order of the provider; `message` is one sentence."""
+class WebhookAnswer(_Answer):
+    """What came of a WebhookCall."""
 
-    id: str
-    at: datetime
+    outcome: WebhookOutcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricAnswer(_Answer):
+    """What came of a MetricQuery: its `values`, in the order of the provider."""
+
     outcome: MetricOutcome
     values: tuple[float, ...] = ()
-    message: str = ""
-    attempt: int = 0
 
 
 Answer: TypeAlias = WebhookAnswer | MetricAnswer

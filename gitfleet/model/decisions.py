@@ -6,19 +6,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from gitfleet.api.holds import Removal
 from gitfleet.api.objects import ObjectKey
-from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.api.values import NamespacedName
 from gitfleet.model.approvals import FactsByApproval
 from gitfleet.model.calls import Answers, Call
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failure
-from gitfleet.model.held_fields import HeldByCluster
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Outcome, RefusedStep, RolloutWrite
+from gitfleet.model.removals import RemovalGate
 from gitfleet.model.rolling import RolloutPlan
+from gitfleet.model.rollout_fields import RolloutFieldsByCluster
 from gitfleet.model.state import FleetState
 from gitfleet.model.works import Work
 
@@ -32,10 +32,6 @@ class Inputs:
     before: FleetState
     observations: Mapping[str, ClusterObservation]
     now: datetime
-    renamed: Mapping[PlacementKey, PlacementKey] = field(default_factory=dict)
-    """The placements that have another name from now on: by it, what they were called. `before` has it already."""
-    waiting: Mapping[PlacementKey, Placement] = field(default_factory=dict)
-    """By its old name, what a placement is to be that cannot have its new name yet; `desired` has what it was."""
     approvals: FactsByApproval | None = None
     """How the approvals came to the watched branch that may answer a request; None where nobody could look."""
     answers: Answers = field(default_factory=dict)
@@ -56,7 +52,6 @@ class Decision:
     `seen_works` are the works that the observations were compared with, `observed_again` the clusters that were
     observed a second time, for objects that nobody owns yet, or asked what they filled in. `wake_at` is when time
     alone may change the decision, None when time changes nothing. `failures` are what could not be decided;
-    `deletions` are the placed objects that overrides of type Delete newly take from clusters, held or not;
     `overrides` are the newest snapshots of the commit's overrides that can be read.
     """
 
@@ -68,7 +63,6 @@ class Decision:
     wake_at: datetime | None = None
     observed_again: frozenset[str] = frozenset()
     failures: tuple[Failure, ...] = ()
-    deletions: tuple[Removal, ...] = ()
     overrides: tuple[OverrideSnapshot, ...] = ()
     waiting: tuple[str, ...] = ()
     """What waits beside the rollouts, in a sentence each."""
@@ -80,8 +74,10 @@ class Decision:
     """What workload rollouts do on clusters."""
     calls: tuple[Call, ...] = ()
     """What is to be asked of webhooks and metric providers, once this is published."""
-    held: HeldByCluster = field(default_factory=dict)
+    by_rollouts: RolloutFieldsByCluster = field(default_factory=dict)
     """What applying leaves to workload rollouts."""
+    gate: RemovalGate = RemovalGate()
+    """Which orphans may be deleted."""
 
     def touched(self, outcomes: Iterable[Outcome]) -> dict[str, ClusterObservation]:
         """The observations of clusters on which something was done or is wanted otherwise than when they were observed,
@@ -92,7 +88,7 @@ class Decision:
 
     def unseen(self) -> dict[str, tuple[ObjectKey, ...]]:
         """For each cluster that answers, the keys of its works that nobody has observed in this reconcile."""
-        found: dict[str, tuple[ObjectKey, ...]] = {}
+        unread: dict[str, tuple[ObjectKey, ...]] = {}
         for name, works in self.works.items():
             observation = self.inputs.observations.get(name)
             if observation is None or not observation.reachable:
@@ -101,5 +97,5 @@ class Decision:
             keys = (manifest.key for work in works for manifest in work.manifests)
             missing = {key for key in keys if key not in live and key not in unreadable}
             if missing:
-                found[name] = tuple(sorted(missing))
-        return found
+                unread[name] = tuple(sorted(missing))
+        return unread

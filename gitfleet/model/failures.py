@@ -102,24 +102,24 @@ class Failures:
 
     __slots__ = ("_found",)
 
-    def __init__(self, found: Iterable[Failure] = ()) -> None:
+    def __init__(self, failures: Iterable[Failure] = ()) -> None:
         self._found: dict[Subject, list[Failure]] = {}
-        for failure in found:
+        for failure in failures:
             self.note(failure)
 
-    def contain(self, subject: About, kept: T, call: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+    def contain(self, subject: About, fallback: T, call: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
         """What `call` returns; `kept`, and the failure noted, when it fails."""
         result = attempt(subject, call, *args, **named)
         if isinstance(result, Failure):
             self.note(result)
-            return kept
+            return fallback
         return result
 
     def note(self, failure: Failure) -> None:
         """Note a failure that somebody contained."""
-        known = self._found.setdefault(failure.subject, [])
-        if failure not in known:
-            known.append(failure)
+        noted = self._found.setdefault(failure.subject, [])
+        if failure not in noted:
+            noted.append(failure)
 
     def note_all(self, failures: Failures) -> None:
         """Note what somebody else collected."""
@@ -146,5 +146,5 @@ def _frames(trace: TracebackType | None) -> tuple[str, ...]:
 
 def _inside(path: str) -> str:
     """The path from the package on: where gitfleet is installed does not matter."""
-    _, found, inside = path.replace("\\", "/").rpartition("/gitfleet/")
-    return f"gitfleet/{inside}" if found else path.replace("\\", "/").rpartition("/")[2]
+    _, separator, inside = path.replace("\\", "/").rpartition("/gitfleet/")
+    return f"gitfleet/{inside}" if separator else path.replace("\\", "/").rpartition("/")[2]

@@ -79,7 +79,7 @@ class ReportedCondition:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterObservation:
     """One observation of one cluster. When it is not `reachable`, `error` says why in one sentence and nothing else
-    counts. One that was not even `asked`, since there was no time for it, says nothing of the cluster.
+    counts. One that was not `attempted`, since there was no time for it, says nothing of the cluster.
 
     `dry_runs` are what it was asked for full comparisons. `unreadable` holds keys whose reading failed for a reason of
     their own (forbidden, unknown kind), with that reason.
@@ -88,7 +88,7 @@ class ClusterObservation:
     cluster: str
     reachable: bool
     error: str = ""
-    asked: bool = True
+    attempted: bool = True
     healthy: bool = True
     observed: datetime | None = None
     live: LiveObjects = field(default_factory=dict)
@@ -111,7 +111,7 @@ class ClusterObservation:
     @property
     def live_and_pods(self) -> LiveObjects:
         """The live objects, and the pods of workloads beside them."""
-        pods = {pod.key: pod for found in self.pods.values() for pod in found}
+        pods = {pod.key: pod for listed in self.pods.values() for pod in listed}
         return {**self.live, **pods} if pods else self.live
 
 

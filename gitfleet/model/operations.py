@@ -12,6 +12,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.values import NamespacedName
 from gitfleet.formats.field_trees import FieldTree
 from gitfleet.model.observations import LiveObject
+from gitfleet.model.removals import Permit
 from gitfleet.model.texts import ModelText
 
 DifferenceDetails: TypeAlias = tuple[tuple[str, str | None, str | None], ...]
@@ -22,9 +23,9 @@ masked."""
 class KeepCode(StrEnum):
     """Why nothing is done to an object. `FOUND_DIFF` and `NO_DIFF_FOUND` are ReportDiff's results; all but those,
     `IN_PLACE` and `FINISHED` mean that it must be left alone for now: `HANDED_OVER` is another placement's already,
-    `HANDED_OVER_LATER` until the placement leaves that has it,
-    `KEPT_FOR_SUCCESSOR` until the one has it that selects it now,
-    `ROLLOUT` until a workload rollout has taken its pods away, `FINISHED` is a Job that completed and is gone."""
+    `KEPT_FOR_SUCCESSOR` until the one has it that selects it now, `REMOVAL_HELD` until the removal rules let it go,
+    `ROLLOUT` until a workload rollout has taken its pods away, `FOLDER` until another folder is there, or gone,
+    `FINISHED` is a Job that completed and is gone."""
 
     IN_PLACE = "InPlace"
     FINISHED = "Finished"
@@ -33,12 +34,13 @@ class KeepCode(StrEnum):
     UNREADABLE = "Unreadable"
     NOT_OBSERVED = "NotObserved"
     TERMINATING = "Terminating"
-    HELD = "Held"
+    STAYS = "Stays"
     NAMESPACE_IN_USE = "NamespaceInUse"
     HANDED_OVER = "HandedOver"
-    HANDED_OVER_LATER = "HandedOverLater"
     KEPT_FOR_SUCCESSOR = "KeptForSuccessor"
-    ROLLOUT = "HeldByRollout"
+    REMOVAL_HELD = "RemovalHeld"
+    ROLLOUT = "WaitsForRollout"
+    FOLDER = "WaitsForFolder"
     INTERNAL_ERROR = "InternalError"
 
 
@@ -127,11 +129,12 @@ class Update(_Apply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delete(_OnCluster):
-    """Delete an owned object; `uid` is a precondition."""
+    """Delete an owned object; `uid` is a precondition, and `permit` is the removal gate's."""
 
     key: ObjectKey
     uid: str
     wave: int
+    permit: Permit
     propagation: PropagationPolicy = PropagationPolicy.FOREGROUND
 
 
@@ -171,28 +174,28 @@ class Refuse(_Compared):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patch:
-    """A step of a workload rollout: a JSON merge patch (RFC 7396) of fields that the rollout holds, for that very
-    object (`uid`) and only while nobody changed it (`resource_version`)."""
+class _Step:
+    """What a workload rollout does to one object on a cluster, and why; `uid` is a precondition."""
 
     cluster: str
     rollout: NamespacedName
     reason: str
     key: ObjectKey
     uid: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patch(_Step):
+    """A JSON merge patch (RFC 7396) of fields that the rollout has taken, only while nobody changed the object
+    (`resource_version`)."""
+
     resource_version: str
     patch: JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeletePod:
-    """A step of a workload rollout: a pod goes, for its controller to make a new one; `uid` is a precondition."""
-
-    cluster: str
-    rollout: NamespacedName
-    reason: str
-    key: ObjectKey
-    uid: str
+class DeletePod(_Step):
+    """A pod goes, for its controller to make a new one."""
 
 
 Operation: TypeAlias = Create | Update | Delete | Release | Keep | Refuse

@@ -1,46 +1,89 @@
-"""A placement under another name: the same record, as if it had always been called so (decision record 0021)."""
+"""Renames that people declare with `gitfleet.dev/renamed-from`, and records under the new name."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Final
 
 from gitfleet.api.bindings import Binding
-from gitfleet.api.placements import PlacementKey
+from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet.api.runs import ClusterUpdate, RunRecord, StageStatus
+from gitfleet.api.workload_records import RolloutRecord
 from gitfleet.model.state import PlacementRecord
 
-WAITS_FOR_NAME: Final = "under a new name, and goes on as"
-"""What the error says at a placement that does not have its new name yet; the document itself is sound."""
+
+def renamed_placements(
+    before: Mapping[PlacementKey, PlacementRecord], placements: Collection[Placement]
+) -> dict[PlacementKey, PlacementKey]:
+    """The old names by the new ones: each new placement that names a recorded one without a file."""
+    written = {placement.key for placement in placements}
+    renamed: dict[PlacementKey, PlacementKey] = {}
+    for placement in placements:
+        old = placement.renamed_from
+        if old is None or old not in before or old in written or placement.key in before:
+            continue
+        if old not in renamed.values():
+            renamed[placement.key] = old
+    return renamed
 
 
 def under_name(record: PlacementRecord, key: PlacementKey) -> PlacementRecord:
-    """The record with its snapshots and bindings as those of another placement. What was seen of it still holds."""
-    was = record.placement.key
-    resources = tuple(replace(snapshot, placement=key) for snapshot in record.resource_snapshots)
-    policies = tuple(replace(snapshot, placement=key) for snapshot in record.policy_snapshots)
-    names = {old.name: new.name for old, new in zip(record.resource_snapshots, resources, strict=True)}
-    names |= {old.name: new.name for old, new in zip(record.policy_snapshots, policies, strict=True)}
+    """The record with its snapshots and bindings as those of another placement. Its observations still hold."""
     return replace(
         record,
         placement=replace(record.placement, key=key),
-        resource_snapshots=resources,
-        policy_snapshots=policies,
-        bindings=tuple(_binding(binding, was, key, names) for binding in record.bindings),
+        resource_snapshots=tuple(replace(snapshot, placement=key) for snapshot in record.resource_snapshots),
+        policy_snapshots=tuple(replace(snapshot, placement=key) for snapshot in record.policy_snapshots),
+        bindings=tuple(_binding(binding, record.placement.key, key) for binding in record.bindings),
         schedule_key="",
     )
 
 
-def _binding(binding: Binding, was: PlacementKey, key: PlacementKey, names: Mapping[str, str]) -> Binding:
-    def named(name: str) -> str:
-        """A snapshot that is not kept any more has a name all the same."""
-        return names.get(name) or name.replace(f"{was.name}-", f"{key.name}-", 1)
+def run_under_name(run: RunRecord, key: PlacementKey) -> RunRecord:
+    """The run as one of another placement, with the snapshots that its clusters had before."""
+    status, old = run.status, run.placement
+    return replace(
+        run,
+        placement_name=key.name,
+        status=replace(
+            status,
+            stages=tuple(_stage(stage, old, key) for stage in status.stages),
+            deletion=None if status.deletion is None else _stage(status.deletion, old, key),
+        ),
+    )
 
-    wanted, applied = binding.resource_snapshot, binding.applied_snapshot
+
+def rollout_under_name(rollout: RolloutRecord, key: PlacementKey) -> RolloutRecord:
+    """The workload rollout as one of the snapshots of another placement."""
+    if rollout.placement_ref is None:
+        return rollout
+    old = rollout.placement_ref.key(rollout.key.namespace)
+    clusters = (replace(cluster, revision=_snapshot(cluster.revision, old, key)) for cluster in rollout.clusters)
+    return replace(rollout, placement_ref=replace(rollout.placement_ref, name=key.name), clusters=tuple(clusters))
+
+
+def _binding(binding: Binding, old: PlacementKey, key: PlacementKey) -> Binding:
+    resources, applied = binding.resource_snapshot, binding.applied_snapshot
     return replace(
         binding,
         placement=key,
-        policy_snapshot=named(binding.policy_snapshot),
-        resource_snapshot=None if wanted is None else named(wanted),
-        applied_snapshot=None if applied is None else named(applied),
+        policy_snapshot=_snapshot(binding.policy_snapshot, old, key),
+        resource_snapshot=None if resources is None else _snapshot(resources, old, key),
+        applied_snapshot=None if applied is None else _snapshot(applied, old, key),
     )
+
+
+def _stage(stage: StageStatus, old: PlacementKey, key: PlacementKey) -> StageStatus:
+    return replace(stage, clusters=tuple(_cluster(cluster, old, key) for cluster in stage.clusters))
+
+
+def _cluster(cluster: ClusterUpdate, old: PlacementKey, key: PlacementKey) -> ClusterUpdate:
+    former = cluster.former
+    if former is None:
+        return cluster
+    return replace(cluster, former=replace(former, resource_snapshot=_snapshot(former.resource_snapshot, old, key)))
+
+
+def _snapshot(name: str, old: PlacementKey, key: PlacementKey) -> str:
+    """The name of a snapshot, whether it is still stored or not."""
+    return f"{key.name}-{name.removeprefix(f'{old.name}-')}" if name.startswith(f"{old.name}-") else name

@@ -9,6 +9,5 @@ class ModelText(TextTable):
     """A code, and its sentence with the names of the values in it."""
 
     LAST_ATTEMPT_FAILED = "the last attempt failed: {removeprefix}"
-    NAMES_PLACEMENT_NOT_REPO = "names a placement that is not in the repo"
+    REMOVAL_NOT_JUDGED = "stays until the removal rules have judged it in the next pass"
     ROLLOUT_STRATEGY_HOLDS_LATEST_RESOURCES = "The rollout strategy holds the latest resources back for now"
-    TAKES_PODS_AWAY_FIRST = "takes its pods away first"

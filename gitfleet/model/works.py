@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gitfleet.api.objects import Identity, Manifest
@@ -29,3 +29,8 @@ class Work:
     error: str | None = None
     unwrapped: bool = True
     deleted: Mapping[Identity, OverrideKey] = field(default_factory=dict)
+
+
+def manifests_on(works: Mapping[str, tuple[Work, ...]], cluster: str) -> Iterator[Manifest]:
+    """What a cluster is to have of all placements."""
+    return (manifest for work in works.get(cluster, ()) for manifest in work.manifests)

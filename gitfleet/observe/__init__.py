@@ -11,12 +11,12 @@ Source: kubefleet.md §6, §9; decisions D2, D3, D6, D23, D24.
 """
 
 from gitfleet.observe.availability import availability_of
-from gitfleet.observe.bindings import ClusterSeen, observe_binding
-from gitfleet.observe.clusters import observe_cluster
+from gitfleet.observe.bindings import MOST_OBJECTS, ClusterSeen, observe_binding
+from gitfleet.observe.clusters import observe_cluster, server_faults, usable
 from gitfleet.observe.fleet import Seen, observe_bindings, observe_clusters
-from gitfleet.observe.servers import server_faults, usable
 
 __all__ = [
+    "MOST_OBJECTS",
     "ClusterSeen",
     "Seen",
     "availability_of",

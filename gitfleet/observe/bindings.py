@@ -19,10 +19,9 @@ from gitfleet.model.failures import Failures
 from gitfleet.model.observations import Availability
 from gitfleet.model.operations import KeepCode, Operation, Outcome, RefuseCode
 from gitfleet.model.works import Work
-from gitfleet.observe.checks import NO_CHECKS, Checks
+from gitfleet.observe.availability import NO_CHECKS, Checks
 from gitfleet.observe.clusters import is_other_cause
-from gitfleet.observe.removals import not_deleted
-from gitfleet.observe.results import ObjectResult, ObjectState, ResultCode, results_of
+from gitfleet.observe.results import ObjectResult, ObjectState, ResultCode, not_deleted, results_of
 from gitfleet.observe.texts import ObserveText
 
 MOST_OBJECTS: Final = 100
@@ -56,7 +55,7 @@ _ALL_AVAILABLE: Final[_Reported] = (
     Reason.ALL_WORK_ARE_AVAILABLE,
     ObserveText.ALL_CORRESPONDING_WORK_OBJECTS_AVAILABLE(),
 )
-KnownConditions = dict[tuple[object, ...], tuple[Conditions, Conditions]]
+ComputedConditions = dict[tuple[object, ...], tuple[Conditions, Conditions]]
 """The conditions of bindings of which all is well, and before: by those before (which values, as most are shared) and
 by all that they follow from, at one moment."""
 
@@ -64,7 +63,7 @@ _Diverged = TypeVar("_Diverged", bound=DivergedObject)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
+class _Problems:
     """The objects of a work that are not as they should be."""
 
     failed: tuple[FailedObject, ...] = ()
@@ -72,14 +71,14 @@ class _Found:
     diffed: tuple[DiffedObject, ...] = ()
 
 
-_NOTHING: Final = _Found()
+_NOTHING: Final = _Problems()
 
 
 class ClusterSeen(NamedTuple):
     """What was planned and done for one binding, which `operations` and `outcomes` of the whole cluster say as well.
 
     `work` is None where nothing was rolled out yet, or is being removed; `unreachable` says why the cluster does not
-    answer, None when it does. `known` are conditions that were worked out for other bindings at the same moment.
+    answer, None when it does. `computed` are conditions that were worked out for other bindings at the same moment.
     """
 
     work: Work | None
@@ -87,7 +86,7 @@ class ClusterSeen(NamedTuple):
     outcomes: Iterable[Outcome] = ()
     unreachable: str | None = None
     checks: Checks = NO_CHECKS
-    known: KnownConditions | None = None
+    computed: ComputedConditions | None = None
 
 
 def observe_binding(binding: Binding, seen: ClusterSeen, now: datetime, failures: Failures | None = None) -> Binding:
@@ -107,10 +106,10 @@ def observe_binding(binding: Binding, seen: ClusterSeen, now: datetime, failures
         results_of(work, seen.operations, seen.outcomes, failures or Failures(), seen.checks) if reachable else None
     )
     after = _observed(binding, work, results, now, seen)
-    there = not_deleted(binding, seen.operations, seen.outcomes) if reachable else ()
-    if reachable and (there or after.failed):
-        others = tuple(failed for failed in after.failed if failed.condition != DELETED)
-        failed = (*others, *there)[:MOST_OBJECTS]
+    undeleted = not_deleted(binding, seen.operations, seen.outcomes) if reachable else ()
+    if reachable and (undeleted or after.failed):
+        failing = tuple(failed for failed in after.failed if failed.condition != DELETED)
+        failed = (*failing, *undeleted)[:MOST_OBJECTS]
         after = after if failed == after.failed else replace(after, failed=failed)
         after = binding if after == binding else after
     return after
@@ -119,8 +118,8 @@ def observe_binding(binding: Binding, seen: ClusterSeen, now: datetime, failures
 def observe_removal(binding: Binding, seen: ClusterSeen) -> Binding:
     """A binding that is given up, with what its cluster has not deleted yet; the very same value when nothing
     changed."""
-    there = not_deleted(binding, seen.operations, seen.outcomes)[:MOST_OBJECTS]
-    return binding if seen.unreachable is not None or there == binding.failed else replace(binding, failed=there)
+    failed = not_deleted(binding, seen.operations, seen.outcomes)[:MOST_OBJECTS]
+    return binding if seen.unreachable is not None or failed == binding.failed else replace(binding, failed=failed)
 
 
 def _observed(
@@ -129,20 +128,20 @@ def _observed(
     """`results` is None when the cluster did not answer; the very same binding when nothing changed."""
     before = list(_before_apply(binding, work))
     if any(status is not Status.TRUE for _, status, _, _ in before):
-        return _settled(binding, before, now, found=_NOTHING)
+        return _settled(binding, before, now, problems=_NOTHING)
     if results is None:
         return _unreachable(binding, work, before, now, seen.unreachable or "")
     if results and not work.apply_strategy.type.only_reports and all(map(_is_well, results)):
-        return _all_well(binding, work, before, now, {} if seen.known is None else seen.known)
+        return _all_well(binding, work, before, now, {} if seen.computed is None else seen.computed)
     if any(r.state is ObjectState.UNSEEN for r in results):
         return binding
-    results, known = _planned_only(binding, results)
-    if known:
+    results, unchanged = _planned_only(binding, results)
+    if unchanged:
         return binding
     if work.apply_strategy.type.only_reports:
         reported = [*before, _diff_reported(results)]
         diffed = _diverged(DiffedObject, results, (KeepCode.FOUND_DIFF,), binding.diffed, now)
-        return _settled(binding, reported, now, found=_Found(diffed=diffed))
+        return _settled(binding, reported, now, problems=_Problems(diffed=diffed))
     applied = _applied(results)
     reported = [*before, applied]
     if applied[1] is Status.TRUE:
@@ -152,7 +151,7 @@ def _observed(
         reported,
         now,
         applied_snapshot=work.snapshot if applied[1] is Status.TRUE else None,
-        found=_Found(
+        problems=_Problems(
             failed=_failed(results),
             drifted=_diverged(
                 DriftedObject, results, (RefuseCode.FOUND_DRIFTS, KeepCode.IN_PLACE), binding.drifted, now
@@ -173,16 +172,16 @@ def _is_well(result: ObjectResult) -> bool:
 
 
 def _all_well(
-    binding: Binding, work: Work, before: Sequence[_Reported], now: datetime, known: KnownConditions
+    binding: Binding, work: Work, before: Sequence[_Reported], now: datetime, computed: ComputedConditions
 ) -> Binding:
     """The binding when all is well with each of its objects, as it is on most clusters."""
     follows_from = (binding.generation, work.overridden, *map(id, binding.conditions))
-    found = known.get(follows_from)
-    if found is None:
+    entry = computed.get(follows_from)
+    if entry is None:
         reported = [*before, _ALL_APPLIED, _ALL_AVAILABLE]
         after = _conditions(binding, reported, now, keep=(ConditionType.ROLLOUT_STARTED,))
-        found = known[follows_from] = binding.conditions, after
-    return _with(binding, found[1], _NOTHING, binding.resource_snapshot)  # its very text: the work is synchronized
+        entry = computed[follows_from] = binding.conditions, after
+    return _with(binding, entry[1], _NOTHING, binding.resource_snapshot)  # its very text: the work is synchronized
 
 
 def _planned_only(binding: Binding, results: Sequence[ObjectResult]) -> tuple[Sequence[ObjectResult], bool]:
@@ -234,8 +233,6 @@ def _applied(results: Sequence[ObjectResult]) -> _Reported:
         message = ObserveText.WORK_OBJECTS_BEING_APPLIED(waiting=waiting, count=len(results))
         return ConditionType.APPLIED, Status.FALSE, Reason.APPLY_IN_PROGRESS, message
     concerned = [r for r in results if r.state is worst]
-    if worst is ObjectState.WAITING:
-        return ConditionType.APPLIED, Status.UNKNOWN, Reason.APPLY_IN_PROGRESS, _sentence(concerned, "applied")
     # What another try can help is progress, what only a person can help is failure (decision D6).
     reason = Reason.APPLY_FAILED if worst is ObjectState.FAILED else Reason.NOT_ALL_WORK_HAVE_BEEN_APPLIED
     return ConditionType.APPLIED, Status.FALSE, reason, _sentence(concerned, "applied")
@@ -275,9 +272,9 @@ def _unreachable(binding: Binding, work: Work, before: Sequence[_Reported], now:
         nothing = ObserveText.NOTHING_COULD_APPLIED(cluster=binding.cluster)
         reported.append((ConditionType.APPLIED, Status.FALSE, Reason.APPLY_IN_PROGRESS, nothing))
     last = ConditionType.DIFF_REPORTED if reports else ConditionType.AVAILABLE
-    known = find_condition(binding.conditions, last, generation=generation)
+    previous = find_condition(binding.conditions, last, generation=generation)
     message = ObserveText.CLUSTER_NOT_ANSWER(cluster=binding.cluster, error=error)
-    if known is None or known.reason != Reason.CLUSTER_UNREACHABLE or is_other_cause(known.message, message):
+    if previous is None or previous.reason != Reason.CLUSTER_UNREACHABLE or is_other_cause(previous.message, message):
         reported.append((last, Status.UNKNOWN, Reason.CLUSTER_UNREACHABLE, message))
     conditions = _conditions(binding, reported, now, keep=_ORDER)
     return binding if conditions == binding.conditions else replace(binding, conditions=conditions)
@@ -288,24 +285,24 @@ def _settled(
     reported: Sequence[_Reported],
     now: datetime,
     *,
-    found: _Found,
+    problems: _Problems,
     applied_snapshot: str | None = None,
 ) -> Binding:
     """The binding with what was found; the very same value when that says nothing new."""
     conditions = _conditions(binding, reported, now, keep=(ConditionType.ROLLOUT_STARTED,))
-    return _with(binding, conditions, found, applied_snapshot or binding.applied_snapshot)
+    return _with(binding, conditions, problems, applied_snapshot or binding.applied_snapshot)
 
 
-def _with(binding: Binding, conditions: Conditions, found: _Found, applied_snapshot: str | None) -> Binding:
-    known = (binding.conditions, binding.failed, binding.drifted, binding.diffed, binding.applied_snapshot)
-    if (conditions, found.failed, found.drifted, found.diffed, applied_snapshot) == known:
+def _with(binding: Binding, conditions: Conditions, problems: _Problems, applied_snapshot: str | None) -> Binding:
+    before = (binding.conditions, binding.failed, binding.drifted, binding.diffed, binding.applied_snapshot)
+    if (conditions, problems.failed, problems.drifted, problems.diffed, applied_snapshot) == before:
         return binding
     return replace(
         binding,
         conditions=conditions,
-        failed=found.failed,
-        drifted=found.drifted,
-        diffed=found.diffed,
+        failed=problems.failed,
+        drifted=problems.drifted,
+        diffed=problems.diffed,
         applied_snapshot=applied_snapshot,
     )
 
@@ -323,19 +320,19 @@ def _conditions(binding: Binding, reported: Sequence[_Reported], now: datetime, 
             continue
         since = old.last_transition_time if old is not None and old.status == status else now
         after[type_] = condition_of(type_.value, status, reason.value, message, since, binding.generation)
-    others = [c for type_, c in after.items() if type_ not in _ORDER]
-    return (*others, *(after[type_] for type_ in _ORDER if type_ in after))
+    foreign = [c for type_, c in after.items() if type_ not in _ORDER]
+    return (*foreign, *(after[type_] for type_ in _ORDER if type_ in after))
 
 
 def _failed(results: Sequence[ObjectResult]) -> tuple[FailedObject, ...]:
-    found: list[FailedObject] = []
+    failed: list[FailedObject] = []
     for r in results:
         if r.state in (ObjectState.FAILED, ObjectState.RETRYING):
-            found.append(
+            failed.append(
                 FailedObject(key=r.key, condition=ConditionType.APPLIED.value, reason=r.code or "", message=r.message)
             )
         elif r.verdict is not None and r.verdict.availability is Availability.NOT_YET:
-            found.append(
+            failed.append(
                 FailedObject(
                     key=r.key,
                     condition=ConditionType.AVAILABLE.value,
@@ -343,7 +340,7 @@ def _failed(results: Sequence[ObjectResult]) -> tuple[FailedObject, ...]:
                     message=r.verdict.reason,
                 )
             )
-    return tuple(found[:MOST_OBJECTS])
+    return tuple(failed[:MOST_OBJECTS])
 
 
 def _diverged(
@@ -353,25 +350,25 @@ def _diverged(
     before: Sequence[_Diverged],
     now: datetime,
 ) -> tuple[_Diverged, ...]:
-    known = {d.key: d for d in before}
-    found: list[_Diverged] = []
+    previous = {d.key: d for d in before}
+    diverged: list[_Diverged] = []
     for r in results:
         if r.code not in codes or not r.details:
             continue
-        old = known.get(r.key)
-        same = old is not None and old.details == r.details
-        by = {(w.path, w.manager): w for w in old.writers} if old is not None and same else {}
-        found.append(
+        old = previous.get(r.key)
+        unchanged = old is not None and old.details == r.details
+        writers = {(w.path, w.manager): w for w in old.writers} if old is not None and unchanged else {}
+        diverged.append(
             made(
                 key=r.key,
                 details=r.details,
                 # A manager's time changes with whatever else it writes: what it wrote here is known already.
-                writers=tuple(by.get((w.path, w.manager), w) for w in r.writers),
-                observed=old.observed if old is not None and same else now,
+                writers=tuple(writers.get((w.path, w.manager), w) for w in r.writers),
+                observed=old.observed if old is not None and unchanged else now,
                 first_observed=old.first_observed if old is not None else now,
             )
         )
-    return tuple(found[:MOST_OBJECTS])
+    return tuple(diverged[:MOST_OBJECTS])
 
 
 def _sentence(concerned: Sequence[ObjectResult], verb: str) -> str:

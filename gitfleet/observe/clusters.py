@@ -1,19 +1,20 @@
 """What one observation of a cluster means for the member: joined, healthy, heartbeat, properties.
 
 gitfleet stands in for KubeFleet's member agent. An answering API server is a heartbeat; so that an unchanged fleet
-makes no commit, the heartbeat is written only when a condition becomes another status. Properties are in
-`properties.py`.
+makes no commit, the heartbeat is written only when a condition becomes another status. What providers measured is
+written when it changed, each value at most once in a heartbeat period; new values, and what does not change by itself
+(capacity, allocatable), at once. What a file says counts at once (docs/decisions/0004-property-freshness.md).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
-from gitfleet.api.clusters import AgentStatus, MemberCluster
+from gitfleet.api.clusters import SERVER, AgentStatus, ClusterStatus, MemberCluster, PropertyValue, ResourceUsage
 from gitfleet.api.conditions import (
     Condition,
     Conditions,
@@ -23,8 +24,9 @@ from gitfleet.api.conditions import (
     find_condition,
     set_condition,
 )
+from gitfleet.api.faults import Fault
+from gitfleet.api.strategies import DeletePropagation
 from gitfleet.model.observations import ClusterObservation, ReportedCondition
-from gitfleet.observe.properties import measured
 from gitfleet.observe.texts import ObserveText
 
 
@@ -124,9 +126,9 @@ def _is_news(conditions: Conditions, type_: MemberConditionType, message: str, *
     return is_other_cause(old.message, message)
 
 
-def is_other_cause(known: str, message: str) -> bool:
+def is_other_cause(previous: str, message: str) -> bool:
     """Whether a sentence on a silent cluster says another cause than the one that is known."""
-    return _DIGITS.sub("", known) != _DIGITS.sub("", message)
+    return _DIGITS.sub("", previous) != _DIGITS.sub("", message)
 
 
 def _transitions(conditions: Conditions) -> set[datetime]:
@@ -136,14 +138,127 @@ def _transitions(conditions: Conditions) -> set[datetime]:
 def _with(
     conditions: Conditions, cluster: MemberCluster, now: datetime, reported: Iterable[ReportedCondition]
 ) -> Conditions:
-    for one in reported:
+    for condition in reported:
         new = Condition(
-            type=one.type,
-            status=one.status,
-            reason=one.reason,
-            message=one.message,
+            type=condition.type,
+            status=condition.status,
+            reason=condition.reason,
+            message=condition.message,
             last_transition_time=now,
             observed_generation=cluster.generation,
         )
         conditions = set_condition(conditions, new)
     return conditions
+
+
+def measured(
+    status: ClusterStatus, observation: ClusterObservation, now: datetime, period_seconds: int
+) -> ClusterStatus:
+    """The status with the properties, resources, namespaces and server of one observation of a reachable cluster; equal
+    to `status` when nothing is to be written. Where a provider failed, what is known and was not reported again
+    stays."""
+    period = timedelta(seconds=period_seconds) if observation.reported else timedelta(0)
+    failed = any(reported.status is Status.FALSE for reported in observation.reported)
+    if observation.properties or (observation.reported and not failed):
+        reported = {n: _fresh(status.properties.get(n), v, now, period) for n, v in observation.properties.items()}
+        properties = {**status.properties, **reported} if failed else reported
+        status = replace(status, properties=dict(sorted(properties.items())))
+    if observation.resource_usage is not None:
+        usage = _completed(status.resource_usage, observation.resource_usage) if failed else observation.resource_usage
+        status = replace(status, resource_usage=_fresh_usage(status.resource_usage, usage, now, period))
+    if observation.namespaces is not None:
+        status = replace(status, namespaces=dict(sorted(observation.namespaces.items())))
+    if observation.server:
+        status = replace(status, server=observation.server)
+    return status
+
+
+def _fresh(old: PropertyValue | None, new: PropertyValue, now: datetime, period: timedelta) -> PropertyValue:
+    seen = new.observed or now
+    if old is not None and (old.value == new.value or _is_fresh(old.observed, seen, period)):
+        return old
+    return PropertyValue(new.value, seen)
+
+
+def _fresh_usage(old: ResourceUsage, new: ResourceUsage, now: datetime, period: timedelta) -> ResourceUsage:
+    seen = new.observed or now
+    steady = _amounts(old.capacity, old.allocatable) == _amounts(new.capacity, new.allocatable)
+    if steady and (dict(old.available) == dict(new.available) or _is_fresh(old.observed, seen, period)):
+        return old
+    return replace(new, observed=seen)
+
+
+def _completed(old: ResourceUsage, new: ResourceUsage) -> ResourceUsage:
+    return replace(
+        new,
+        capacity={**old.capacity, **new.capacity},
+        allocatable={**old.allocatable, **new.allocatable},
+        available={**old.available, **new.available},
+    )
+
+
+def _is_fresh(observed: datetime | None, seen: datetime, period: timedelta) -> bool:
+    return observed is not None and seen - observed < period
+
+
+def _amounts(*quantities: Mapping[str, str]) -> list[dict[str, str]]:
+    return [dict(amounts) for amounts in quantities]
+
+
+def usable(
+    accepted: Mapping[str, MemberCluster], observations: Mapping[str, ClusterObservation]
+) -> dict[str, ClusterObservation]:
+    """The observations, where a member whose server another one has, or whose server is not the one that it had, counts
+    as not reachable. The member that had the server first keeps it; of two new ones, one that gitfleet reaches itself
+    (an agent may say what it likes), then the first by name."""
+    holders: dict[str, str] = {}
+    for name, cluster in sorted(accepted.items()):
+        if cluster.deleting is None and cluster.status.server:
+            holders.setdefault(cluster.status.server, name)
+    used = dict(observations)
+    for name, cluster in sorted(accepted.items(), key=lambda item: (item[1].is_pulled, item[0])):
+        observation, before = observations.get(name), cluster.status.server
+        if observation is None or not observation.server:
+            continue
+        server = observation.server
+        if before not in ("", server) and cluster.annotations.get(SERVER) != server:
+            why = ObserveText.API_SERVER_CHANGED(cluster=name, before=before, server=server, annotation=SERVER)
+            used[name] = _refused(observation, name, why)
+        elif cluster.deleting is None and (holder := holders.setdefault(server, name)) != name:
+            why = ObserveText.SAME_API_SERVER(cluster=name, holder=holder, server=server)
+            used[name] = _refused(observation, holder, why)
+    return used
+
+
+def _refused(observation: ClusterObservation, holder: str, why: str) -> ClusterObservation:
+    return ClusterObservation(
+        cluster=observation.cluster, reachable=False, error=why, observed=observation.observed, refused=holder
+    )
+
+
+def server_faults(
+    written: Mapping[str, MemberCluster], observations: Mapping[str, ClusterObservation]
+) -> tuple[Fault, ...]:
+    """An error for each member that is not used, unless it only waits until another one has left the fleet."""
+    faults: list[Fault] = []
+    for name, cluster in written.items():
+        observation = observations.get(name)
+        if observation is not None and observation.refused in written and cluster.origin is not None:
+            place = cluster.origin.path, cluster.origin.line
+            faults.append(Fault(*place, f"MemberCluster/{name}", "spec.connection", observation.error))
+    return tuple(faults)
+
+
+def with_kept_objects(clusters: dict[str, MemberCluster]) -> dict[str, MemberCluster]:
+    """The members, of which one that leaves deletes nothing where another one stays that has the same server: it was
+    renamed, and the other one takes over what is there. What an agent says of its server counts for itself alone."""
+    if all(cluster.deleting is None for cluster in clusters.values()):
+        return clusters
+    stay = (cluster for cluster in clusters.values() if cluster.deleting is None and not cluster.is_pulled)
+    staying = {cluster.status.server for cluster in stay} - {""}
+    return {
+        name: replace(cluster, delete_propagation_policy=DeletePropagation.ABANDON)
+        if cluster.deleting is not None and cluster.status.server in staying
+        else cluster
+        for name, cluster in clusters.items()
+    }

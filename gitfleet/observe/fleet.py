@@ -9,18 +9,15 @@ from typing import TypeVar
 
 from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.model.observations import Availability, ClusterObservation
-from gitfleet.model.operations import Keep, KeepCode, Operation, Outcome
+from gitfleet.model.observations import ClusterObservation
+from gitfleet.model.operations import Operation, Outcome
 from gitfleet.model.state import PlacementRecord
 from gitfleet.model.works import Work
-from gitfleet.observe.availability import availability_of
-from gitfleet.observe.bindings import ClusterSeen, KnownConditions, observe_binding, observe_removal
-from gitfleet.observe.checks import NO_CHECKS, Checks
-from gitfleet.observe.clusters import observe_cluster, read_cluster
-from gitfleet.observe.servers import with_kept_objects
+from gitfleet.observe.availability import NO_CHECKS, Checks
+from gitfleet.observe.bindings import ClusterSeen, ComputedConditions, observe_binding, observe_removal
+from gitfleet.observe.clusters import observe_cluster, read_cluster, with_kept_objects
 
 
 def observe_clusters(
@@ -34,19 +31,19 @@ def observe_clusters(
     cannot be read is as it was before, or is left out when it is new."""
     seen: dict[str, MemberCluster] = {}
     for name, cluster in accepted.items():
-        kept, observation = before.get(name), observations.get(name)
-        found = failures.contain(
-            Subject("MemberCluster", name), kept, _observe_cluster, cluster, kept, observation, now
+        previous, observation = before.get(name), observations.get(name)
+        member = failures.contain(
+            Subject("MemberCluster", name), previous, _observe_cluster, cluster, previous, observation, now
         )
-        if found is not None:
-            seen[name] = found
+        if member is not None:
+            seen[name] = member
     return with_kept_objects(seen)
 
 
 def _observe_cluster(
     cluster: MemberCluster, before: MemberCluster | None, observation: ClusterObservation | None, now: datetime
 ) -> MemberCluster:
-    seen = cluster if observation is None or not observation.asked else observe_cluster(cluster, observation, now)
+    seen = cluster if observation is None or not observation.attempted else observe_cluster(cluster, observation, now)
     if seen is not before:
         read_cluster(seen)
     return seen
@@ -84,36 +81,22 @@ class Seen:
         for outcome in outcomes:
             done = outcome.operation
             done_by_cluster.setdefault(done.placement, {}).setdefault(done.cluster, []).append(outcome)
-        wanted: dict[PlacementKey, dict[str, Work]] = {}
-        for found in works.values():
-            for work in found:
-                wanted.setdefault(work.placement, {})[work.cluster] = work
-        return cls(works=wanted, operations=planned, outcomes=done_by_cluster, observations=observations, checks=checks)
+        placed: dict[PlacementKey, dict[str, Work]] = {}
+        for cluster_works in works.values():
+            for work in cluster_works:
+                placed.setdefault(work.placement, {})[work.cluster] = work
+        return cls(works=placed, operations=planned, outcomes=done_by_cluster, observations=observations, checks=checks)
 
-    def equals_for(self, record: PlacementRecord, other: Seen) -> bool:
+    def equals_for(self, record: PlacementRecord, previous: Seen) -> bool:
         """Whether both observations are the same for a placement, so that nothing has to be observed again."""
         key = record.placement.key
         return (
-            self.checks == other.checks
-            and self.works.get(key) == other.works.get(key)
-            and self.operations.get(key) == other.operations.get(key)
-            and self.outcomes.get(key) == other.outcomes.get(key)
-            and all(self._reachability(b.cluster) == other._reachability(b.cluster) for b in record.bindings)
+            self.checks == previous.checks
+            and self.works.get(key) == previous.works.get(key)
+            and self.operations.get(key) == previous.operations.get(key)
+            and self.outcomes.get(key) == previous.outcomes.get(key)
+            and all(self._reachability(b.cluster) == previous._reachability(b.cluster) for b in record.bindings)
         )
-
-    def unavailable_though_kept(self, key: PlacementKey) -> dict[str, frozenset[Identity]]:
-        """By cluster: what a placement gave up, keeps there for another one, and is not available. The conditions of
-        its binding say nothing of that."""
-        found = {
-            cluster: frozenset(one.key.identity for one in operations if self._is_unavailable_though_kept(one))
-            for cluster, operations in self.operations.get(key, {}).items()
-        }
-        return {cluster: identities for cluster, identities in found.items() if identities}
-
-    def _is_unavailable_though_kept(self, one: Operation) -> bool:
-        if not isinstance(one, Keep) or one.code is not KeepCode.KEPT_FOR_SUCCESSOR or one.live is None:
-            return False
-        return availability_of(one.live.body, self.checks).availability is Availability.NOT_YET
 
     def _reachability(self, cluster: str) -> tuple[bool, str] | None:
         observation = self.observations.get(cluster)
@@ -127,30 +110,30 @@ def observe_bindings(record: PlacementRecord, seen: Seen, now: datetime, failure
     """
     if not seen.observations:
         return record.bindings
-    key, known = record.placement.key, KnownConditions()
+    key, computed = record.placement.key, ComputedConditions()
     works, plans, done = seen.works.get(key, {}), seen.operations.get(key, {}), seen.outcomes.get(key, {})
 
     def observed(binding: Binding) -> Binding:
         cluster = binding.cluster
         observation = seen.observations.get(cluster)
-        if observation is None or not observation.asked:
+        if observation is None or not observation.attempted:
             return binding
-        mine = ClusterSeen(
+        cluster_seen = ClusterSeen(
             works.get(cluster),
             plans.get(cluster, ()),
             done.get(cluster, ()),
             None if observation.reachable else observation.error,
             seen.checks,
-            known,
+            computed,
         )
 
         def subject() -> Subject:
             return Subject("Binding", str(key), cluster)
 
         if binding.deleting is not None:
-            return failures.contain(subject, binding, observe_removal, binding, mine)
-        return failures.contain(subject, binding, observe_binding, binding, mine, now, failures)
+            return failures.contain(subject, binding, observe_removal, binding, cluster_seen)
+        return failures.contain(subject, binding, observe_binding, binding, cluster_seen, now, failures)
 
     new = [observed(binding) for binding in record.bindings]
-    same = all(a is b for a, b in zip(new, record.bindings, strict=True))
-    return record.bindings if same else tuple(new)
+    unchanged = all(a is b for a, b in zip(new, record.bindings, strict=True))
+    return record.bindings if unchanged else tuple(new)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
-from gitfleet.api.bindings import FieldWriter
+from gitfleet.api.bindings import DELETED, Binding, FailedObject, FieldWriter
 from gitfleet.api.objects import Identity, Manifest, ObjectKey
 from gitfleet.model.failures import Failure, Failures, Subject, attempt
 from gitfleet.model.observations import Availability, LiveObject, Verdict
@@ -25,10 +25,15 @@ from gitfleet.model.operations import (
     Update,
 )
 from gitfleet.model.works import Work
-from gitfleet.observe.availability import availability_of, is_custom
-from gitfleet.observe.checks import NO_CHECKS, Checks
-from gitfleet.observe.customs import reports_generation
-from gitfleet.observe.fields import AVAILABLE, not_yet
+from gitfleet.observe.availability import (
+    AVAILABLE,
+    NO_CHECKS,
+    Checks,
+    availability_of,
+    is_custom,
+    not_yet,
+    reports_generation,
+)
 from gitfleet.observe.texts import ObserveText
 
 ResultCode: TypeAlias = KeepCode | RefuseCode | OutcomeCode
@@ -69,16 +74,17 @@ def results_of(
 ) -> tuple[ObjectResult, ...]:
     """One result for each manifest, in the work's order. An outcome counts before the operation it came of."""
     judge, placement = _Judge(checks, failures), work.placement
+
+    def is_of_work(operation: Operation) -> bool:
+        return operation.placement is placement or operation.placement == placement
+
     planned: dict[Identity, list[Operation]] = {}
-    for operation in operations:
-        if operation.placement is placement or operation.placement == placement:
-            planned.setdefault(operation.key.identity, []).append(operation)
+    for operation in filter(is_of_work, operations):
+        planned.setdefault(operation.key.identity, []).append(operation)
     done: dict[Identity, Outcome] = {}
     for outcome in outcomes:
-        operation = outcome.operation
-        mine = operation.placement is placement or operation.placement == placement
-        if mine and isinstance(operation, Create | Update):
-            done[operation.key.identity] = outcome
+        if isinstance(outcome.operation, Create | Update) and is_of_work(outcome.operation):
+            done[outcome.operation.key.identity] = outcome
     results: list[ObjectResult] = []
     for manifest in work.manifests:
         # An object that stands twice in a work has two operations: its own, and a refusal.
@@ -135,65 +141,92 @@ def _of_operation(manifest: Manifest, operation: Operation | None, judge: _Judge
         case Keep():
             return _of_kept(key, operation, judge)
         case Refuse():
-            return ObjectResult(
-                key=key,
-                state=ObjectState.FAILED,
-                code=operation.code,
-                message=operation.reason,
-                details=operation.details,
-                writers=operation.writers,
-            )
+            return _compared(key, operation, ObjectState.FAILED)
         case Update():
             # Not performed yet: the object as it was found, for whoever wants to know how it is now.
+            verdict = judge.as_found(operation.live, operation.cluster)
             return ObjectResult(
-                key=key,
-                state=ObjectState.PENDING,
-                code=None,
-                message=ObserveText.BEING_APPLIED(),
-                live=operation.live,
-                verdict=judge.as_found(operation.live, operation.cluster),
+                key, ObjectState.PENDING, None, ObserveText.BEING_APPLIED(), live=operation.live, verdict=verdict
             )
         case Create() | Delete() | Release() | None:
-            return ObjectResult(key=key, state=ObjectState.PENDING, code=None, message=ObserveText.BEING_APPLIED())
+            return ObjectResult(key, ObjectState.PENDING, None, ObserveText.BEING_APPLIED())
 
 
-def _of_kept(key: ObjectKey, kept: Keep, judge: _Judge) -> ObjectResult:
-    match kept.code:
-        case KeepCode.IN_PLACE | KeepCode.HANDED_OVER:
-            verdict = judge.as_found(kept.live, kept.cluster) if kept.live is not None else None
-            return ObjectResult(
-                key=key,
-                state=ObjectState.IN_PLACE,
-                code=kept.code,
-                message="",
-                live=kept.live,
-                verdict=verdict or not_yet(ObserveText.NOT_READ()),
-                details=kept.details,
-                writers=kept.writers,
-            )
-        case KeepCode.FINISHED:
-            return ObjectResult(key=key, state=ObjectState.IN_PLACE, code=kept.code, message="", verdict=AVAILABLE)
+def _of_kept(key: ObjectKey, keep: Keep, judge: _Judge) -> ObjectResult:
+    match keep.code:
+        case KeepCode.IN_PLACE:
+            verdict = judge.as_found(keep.live, keep.cluster) if keep.live is not None else None
+            result = _compared(key, keep, ObjectState.IN_PLACE)
+            return result._replace(message="", live=keep.live, verdict=verdict or not_yet(ObserveText.NOT_READ()))
+        case KeepCode.FINISHED | KeepCode.HANDED_OVER:
+            return ObjectResult(key, ObjectState.IN_PLACE, keep.code, "", verdict=AVAILABLE)
         case KeepCode.FOUND_DIFF | KeepCode.NO_DIFF_FOUND:
-            return ObjectResult(
-                key=key,
-                state=ObjectState.IN_PLACE,
-                code=kept.code,
-                message=kept.reason,
-                details=kept.details,
-                writers=kept.writers,
-                reported=True,
-            )
-        case KeepCode.HANDED_OVER_LATER:
-            return ObjectResult(key=key, state=ObjectState.WAITING, code=kept.code, message=kept.reason)
+            return _compared(key, keep, ObjectState.IN_PLACE)._replace(reported=True)
         case KeepCode.NOT_OBSERVED:
-            return ObjectResult(key=key, state=ObjectState.UNSEEN, code=kept.code, message=kept.reason)
+            return ObjectResult(key, ObjectState.UNSEEN, keep.code, keep.reason)
         case (
             KeepCode.UNREADABLE
             | KeepCode.TERMINATING
-            | KeepCode.HELD
+            | KeepCode.STAYS
             | KeepCode.NAMESPACE_IN_USE
             | KeepCode.KEPT_FOR_SUCCESSOR
+            | KeepCode.REMOVAL_HELD
             | KeepCode.ROLLOUT
+            | KeepCode.FOLDER
             | KeepCode.INTERNAL_ERROR
         ):
-            return ObjectResult(key=key, state=ObjectState.RETRYING, code=kept.code, message=kept.reason)
+            return ObjectResult(key, ObjectState.RETRYING, keep.code, keep.reason)
+
+
+def _compared(key: ObjectKey, operation: Keep | Refuse, state: ObjectState) -> ObjectResult:
+    return ObjectResult(
+        key, state, operation.code, operation.reason, details=operation.details, writers=operation.writers
+    )
+
+
+_WAITING: Final = (
+    KeepCode.TERMINATING,
+    KeepCode.NAMESPACE_IN_USE,
+    KeepCode.UNREADABLE,
+    KeepCode.KEPT_FOR_SUCCESSOR,
+    KeepCode.REMOVAL_HELD,
+    KeepCode.ROLLOUT,
+    KeepCode.FOLDER,
+)
+
+
+def not_deleted(
+    binding: Binding, operations: Iterable[Operation], outcomes: Iterable[Outcome]
+) -> tuple[FailedObject, ...]:
+    """The objects of a binding's cluster that are still there although they are to go, and why, by their keys.
+
+    A deletion that is planned and not performed yet keeps what is known of the one before.
+    """
+    going = [operation for operation in operations if _is_going(operation)]
+    if not going:
+        return ()
+    previous = {failed.key: failed for failed in binding.failed if failed.condition == DELETED}
+    done = {o.operation.key: o for o in outcomes if isinstance(o.operation, Delete)}
+    undeleted: dict[ObjectKey, FailedObject] = {}
+    for operation in going:
+        key = operation.key
+        if isinstance(operation, Delete):
+            outcome = done.get(key)
+            if outcome is None and key in previous:
+                undeleted[key] = previous[key]
+            elif outcome is not None and not outcome.ok:
+                undeleted[key] = _failed(key, outcome.code.value, outcome.message.removeprefix(f"{key}: "))
+        elif isinstance(operation, Keep):
+            undeleted[key] = _failed(key, operation.code.value, operation.reason.replace(str(key), "it", 1))
+    return tuple(undeleted[key] for key in sorted(undeleted, key=lambda key: key.order))
+
+
+def _is_going(operation: Operation) -> bool:
+    """Whether an object is to go, or would if it did not have to wait."""
+    if isinstance(operation, Keep):
+        return operation.manifest is None and operation.code in _WAITING
+    return isinstance(operation, Delete)
+
+
+def _failed(key: ObjectKey, reason: str, message: str) -> FailedObject:
+    return FailedObject(key=key, condition=DELETED, reason=reason, message=message)

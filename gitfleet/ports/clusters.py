@@ -41,7 +41,7 @@ class ClusterReader(Protocol):
 class HealthReader(Protocol):
     """A ClusterReader that can look after a cluster of which all else is known."""
 
-    def check(self, known: ClusterObservation) -> ClusterObservation:
+    def check(self, previous: ClusterObservation) -> ClusterObservation:
         """The observation with the health of now, and the properties of now where they may have changed: at most one
         request where nothing happened. Never raises, as `observe`."""
 

@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
+from gitfleet.api.workload_records import MetricOutcome
 from gitfleet.errors import BadInput, NoResponse, RetryLater
-from gitfleet.model.calls import MetricOutcome, MetricQuery
+from gitfleet.model.calls import MetricQuery
 
 __all__ = [
     "BadInput",

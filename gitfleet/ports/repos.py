@@ -42,6 +42,7 @@ class BranchChange:
     Where the branch has `most_commits` commits or more (following first parents), this one is put on top of the newest
     `keep_commits` (at least one) of them alone: these get new ids, keep their trees and messages, and say in a trailer
     `Gitfleet-Was` which commit they were. That counts where no `base` is given.
+    `tree_trailer` is the key of one more trailer: its value is the id of the commit's tree.
     A `person` is author and committer, and signs as their settings say; where the branch is checked out in a local
     repository, its clean work tree follows.
     `check` is given the new commit, which can be read then, and raises where it shall not be pushed.
@@ -52,6 +53,7 @@ class BranchChange:
     subject: str
     body: str = ""
     trailers: tuple[tuple[str, str], ...] = ()
+    tree_trailer: str = ""
     when: datetime
     write: Mapping[str, bytes] = field(default_factory=dict)
     link: Mapping[str, TreeEntry] = field(default_factory=dict)
@@ -63,10 +65,10 @@ class BranchChange:
     keep_commits: int = 1
     check: Callable[[str], None] | None = None
 
-    @property
-    def message(self) -> str:
-        """Subject, body and trailers as one commit message."""
-        trailers = "\n".join(f"{key}: {value.strip()}" for key, value in self.trailers)
+    def message(self, tree: str) -> str:
+        """Subject, body and trailers as the message of a commit of this tree."""
+        named = ((self.tree_trailer, tree),) if self.tree_trailer else ()
+        trailers = "\n".join(f"{key}: {value.strip()}" for key, value in (*self.trailers, *named))
         return "\n\n".join(filter(None, (self.subject.strip(), self.body.strip("\n"), trailers))) + "\n"
 
 
@@ -86,11 +88,18 @@ class CommitFacts:
     """What a commit says of itself: `author` and `committer` are name and email, `at` is when it was committed."""
 
     id: str
+    tree: str
     parents: tuple[str, ...]
     author: tuple[str, str]
     committer: tuple[str, str]
     at: datetime
     message: str
+
+    @property
+    def trailers(self) -> Mapping[str, str]:
+        """The last paragraph of the message, as far as it consists of `Key: value` lines."""
+        last = self.message.rstrip().rpartition("\n\n")[2]
+        return {key: value for key, colon, value in (line.partition(": ") for line in last.splitlines()) if colon}
 
 
 class RepoReader(Protocol):
@@ -154,9 +163,9 @@ class HistoryReader(Protocol):
     def is_ancestor(self, old: str, new: str) -> bool | None:
         """Whether a commit is another one, or comes before it; None where the history does not reach so far."""
 
-    def authors(self, commit: str, known: Collection[str], paths: Collection[str]) -> Collection[str]:
+    def authors(self, commit: str, excluded: Collection[str], paths: Collection[str]) -> Collection[str]:
         """The emails of the authors and co-authors (trailer Co-authored-by) of a commit and of all before it that none
-        of the commits `known` has, those alone that touched one of these files and folders (none: whatever). Merges
+        of the commits `excluded` has, those alone that touched one of these files and folders (none: whatever). Merges
         count where they leave a file as no parent has it. BadInput where these are too many."""
 
     def signer(self, commit: str, keys: SignerKeys, now: datetime) -> Signature:

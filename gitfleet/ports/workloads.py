@@ -7,9 +7,9 @@ one, and has its public address here.
 from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.api.rollout_plans import RolloutStrategy
 from gitfleet.api.workload_records import RolloutMode
-from gitfleet.model.held_fields import ABSENT, Fields, value_at
 from gitfleet.model.observations import LiveObject
-from gitfleet.workload import (
+from gitfleet.model.rollout_fields import ABSENT, Fields, value_at
+from gitfleet.workload.handlers import (
     Counts,
     Goal,
     HandlerFactory,

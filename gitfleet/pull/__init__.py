@@ -10,8 +10,17 @@
 Everything here is pure.
 """
 
-from gitfleet.pull.deliveries import read_delivery
-from gitfleet.pull.operations import delivered, operation_id, performable, writes_by_cluster
+from gitfleet.pull.operations import (
+    by_cluster,
+    delivered,
+    delivered_step,
+    operation_id,
+    performable,
+    performable_step,
+    read_delivery,
+    refused_steps,
+    writes_by_cluster,
+)
 from gitfleet.pull.reports import (
     LARGEST_OBJECT,
     LARGEST_OBJECTS,
@@ -32,7 +41,6 @@ from gitfleet.pull.reports import (
     reported_step,
     seen_from,
 )
-from gitfleet.pull.steps import delivered_step, performable_step, refused_steps, steps_by_cluster
 
 __all__ = [
     "LARGEST_OBJECT",
@@ -41,6 +49,7 @@ __all__ = [
     "MemberSeen",
     "applied_file",
     "applied_path",
+    "by_cluster",
     "delivered",
     "delivered_step",
     "listed_files",
@@ -60,6 +69,5 @@ __all__ = [
     "reported",
     "reported_step",
     "seen_from",
-    "steps_by_cluster",
     "writes_by_cluster",
 ]

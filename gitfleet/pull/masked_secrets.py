@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from gitfleet.formats.json_values import JsonObject, JsonValue
-from gitfleet.formats.secret_objects import holds_secret, is_secret
+from gitfleet.formats.secret_objects import contains_secret, is_secret
 
 _SHOWN: Final = frozenset(("apiVersion", "kind", "type", "immutable"))
 _ANNOTATIONS: Final = frozenset(
@@ -51,7 +51,7 @@ class _Masked:
                 return {name: self.value(part, (*place, name)) for name, part in value.items()}
             case list():
                 return [self.value(item, (*place, str(index))) for index, item in enumerate(value)]
-            case str() if holds_secret(value):
+            case str() if contains_secret(value):
                 return self._digest(value, place)
             case _:
                 return value
@@ -61,18 +61,19 @@ class _Masked:
         for part, value in body.items():
             if part == "metadata" and isinstance(value, Mapping):
                 out[part] = {
-                    name: self._annotations(one, (*place, part, name)) if name == "annotations" else one
-                    for name, one in value.items()
+                    name: self._annotations(part_value, (*place, part, name)) if name == "annotations" else part_value
+                    for name, part_value in value.items()
                 }
             else:
                 out[part] = value if part in _SHOWN else self._leaves(value, (*place, part))
         return out
 
-    def _annotations(self, found: JsonValue, place: tuple[str, ...]) -> JsonValue:
-        if not isinstance(found, Mapping):
-            return self._leaves(found, place)
+    def _annotations(self, annotations: JsonValue, place: tuple[str, ...]) -> JsonValue:
+        if not isinstance(annotations, Mapping):
+            return self._leaves(annotations, place)
         return {
-            name: text if name in _ANNOTATIONS else self._leaves(text, (*place, name)) for name, text in found.items()
+            name: text if name in _ANNOTATIONS else self._leaves(text, (*place, name))
+            for name, text in annotations.items()
         }
 
     def _leaves(self, value: JsonValue, place: tuple[str, ...]) -> JsonValue:
@@ -89,5 +90,5 @@ class _Masked:
     def _digest(self, value: JsonValue, place: tuple[str, ...]) -> str:
         """Base64, as what stands under `data` is."""
         text = "\0".join((self.uid, *place, str(value)))
-        found = hmac.new(self.key, text.encode(errors="surrogatepass"), "sha256").hexdigest()
-        return b64encode(f"gitfleet-masked {found}".encode()).decode()
+        digest = hmac.new(self.key, text.encode(errors="surrogatepass"), "sha256").hexdigest()
+        return b64encode(f"gitfleet-masked {digest}".encode()).decode()

@@ -69,9 +69,9 @@ def report_of(
         reachable=observation.reachable,
         healthy=observation.healthy,
         error=observation.error,
-        outcomes=tuple(sorted(outcomes, key=lambda one: one.id)),
-        present=tuple(sorted(key for key, found in live.items() if found is not None)),
-        absent=tuple(sorted(key for key, found in live.items() if found is None)),
+        outcomes=tuple(sorted(outcomes, key=lambda outcome: outcome.id)),
+        present=tuple(sorted(key for key, live_object in live.items() if live_object is not None)),
+        absent=tuple(sorted(key for key, live_object in live.items() if live_object is None)),
         unreadable=tuple(
             UnreadableObject(object=key, reason=why) for key, why in sorted(observation.unreadable.items())
         ),
@@ -80,8 +80,8 @@ def report_of(
         properties=observation.properties,
         resource_usage=observation.resource_usage,
         conditions=tuple(
-            ProviderCondition(type=one.type, status=one.status, reason=one.reason, message=one.message)
-            for one in observation.reported
+            ProviderCondition(type=c.type, status=c.status, reason=c.reason, message=c.message)
+            for c in observation.reported
         ),
         pods=tuple(
             ReportedPods(workload=key, pods=tuple(pod.body for pod in pods))
@@ -109,7 +109,9 @@ def reported_step(name: str, outcome: RolloutOutcome) -> ReportedOutcome:
 
 def object_files(live: Iterable[LiveObject | None], key: bytes) -> dict[str, bytes]:
     """The files of objects by path; what Secrets hold is digested with the key."""
-    return {object_path(one.key): canonical_json(reportable(one.body, key)) for one in filter(None, live)}
+    return {
+        object_path(observed.key): canonical_json(reportable(observed.body, key)) for observed in filter(None, live)
+    }
 
 
 def applied_file(name: str, live: LiveObject, key: bytes) -> tuple[str, bytes]:
@@ -125,8 +127,9 @@ def read_report(cluster: str, content: bytes) -> MemberReport:
         raise InvalidContent(PullText.NOT_JSON_AGENT_WRITES()) from None
     if not isinstance(body, dict) or values_in(body, _MOST_VALUES) > _MOST_VALUES:
         raise InvalidContent(PullText.HOLDS_NO_REPORT())
-    lists = (found for found in (body.get("status") or {}).values()) if isinstance(body.get("status"), dict) else ()
-    if any(isinstance(found, list) and len(found) > MOST_OBJECTS for found in lists):
+    status = body.get("status")
+    lists = (part for part in status.values() if isinstance(part, list)) if isinstance(status, dict) else ()
+    if any(len(entries) > MOST_OBJECTS for entries in lists):
         raise InvalidContent(PullText.LISTS_MORE_OBJECTS(most_objects=MOST_OBJECTS))
     report = read_state(MemberReport, body)
     if report.cluster != cluster:
@@ -148,11 +151,11 @@ def _bounded(report: MemberReport) -> MemberReport:
         report,
         error=_short(report.error),
         server=_short(report.server),
-        outcomes=tuple(replace(one, message=_short(one.message)) for one in report.outcomes),
-        unreadable=tuple(replace(one, reason=_short(one.reason)) for one in report.unreadable),
+        outcomes=tuple(replace(outcome, message=_short(outcome.message)) for outcome in report.outcomes),
+        unreadable=tuple(replace(entry, reason=_short(entry.reason)) for entry in report.unreadable),
         conditions=tuple(
-            replace(one, type=_short(one.type), reason=_short(one.reason), message=_short(one.message))
-            for one in report.conditions
+            replace(c, type=_short(c.type), reason=_short(c.reason), message=_short(c.message))
+            for c in report.conditions
         ),
     )
 
@@ -163,35 +166,35 @@ def _short(text: str) -> str:
 
 def listed_files(report: MemberReport) -> dict[str, tuple[ObjectKey | None, str]]:
     """The files that a report names, with the object that is to be there or the id of the operation that came to it."""
-    found: dict[str, tuple[ObjectKey | None, str]] = {object_path(key): (key, "") for key in report.present}
-    applied = (one for one in report.outcomes if one.live)
-    return found | {applied_path(one.id): (None, one.id) for one in applied}
+    files: dict[str, tuple[ObjectKey | None, str]] = {object_path(key): (key, "") for key in report.present}
+    applied = (outcome for outcome in report.outcomes if outcome.live)
+    return files | {applied_path(outcome.id): (None, outcome.id) for outcome in applied}
 
 
 def seen_from(
-    report: MemberReport, contents: Mapping[str, bytes], known: Mapping[str, LiveObject], oids: Mapping[str, str]
+    report: MemberReport, contents: Mapping[str, bytes], previous: Mapping[str, LiveObject], oids: Mapping[str, str]
 ) -> tuple[MemberSeen, dict[str, LiveObject]]:
     """The report with its objects from the files by path. What was read of a blob before is the very same object:
     `known` by blob id, and in the second place what of this report to keep for the next."""
     live: dict[ObjectKey, LiveObject | None] = dict.fromkeys(report.absent)
-    left = _MOST_IN_ALL
-    unreadable = {one.object: one.reason for one in report.unreadable}
+    budget = _MOST_IN_ALL
+    unreadable = {entry.object: entry.reason for entry in report.unreadable}
     applied: dict[str, LiveObject] = {}
-    kept: dict[str, LiveObject] = {}
+    by_oid: dict[str, LiveObject] = {}
     for path, (key, name) in listed_files(report).items():
         oid = oids.get(path, "")
-        found = known.get(oid)
-        if found is None or (key is not None and found.key != key):
-            found, cost = _object(contents.get(path), left)
-            left -= cost
+        live_object = previous.get(oid)
+        if live_object is None or (key is not None and live_object.key != key):
+            live_object, cost = _object(contents.get(path), budget)
+            budget -= cost
         if key is None:
-            if found is not None:
-                applied[name] = kept[oid] = found
-        elif found is None or found.key.identity != key.identity:
+            if live_object is not None:
+                applied[name] = by_oid[oid] = live_object
+        elif live_object is None or live_object.key.identity != key.identity:
             unreadable[key] = PullText.AGENT_REPORT_NOT_LISTS()
         else:
-            live[key] = kept[oid] = found if found.key == key else LiveObject(key, found.body)
-    return MemberSeen(report=report, live=live, unreadable=unreadable, applied=applied), kept
+            live[key] = by_oid[oid] = live_object if live_object.key == key else LiveObject(key, live_object.body)
+    return MemberSeen(report=report, live=live, unreadable=unreadable, applied=applied), by_oid
 
 
 def _object(content: bytes | None, most: int) -> tuple[LiveObject | None, int]:
@@ -233,33 +236,33 @@ def observation_of(seen: MemberSeen, keys: Collection[ObjectKey]) -> ClusterObse
 def pods_of(seen: MemberSeen, workloads: Iterable[ObjectKey]) -> dict[ObjectKey, tuple[LiveObject, ...]]:
     """The pods of workloads as a report has them, of a Deployment its ReplicaSets; a workload of which it has none read
     is left out, and so is what is neither in its namespace."""
-    found: dict[ObjectKey, tuple[LiveObject, ...]] = {}
-    reported = {one.workload: one.pods for one in seen.report.pods}
+    pods_by_workload: dict[ObjectKey, tuple[LiveObject, ...]] = {}
+    reported = {entry.workload: entry.pods for entry in seen.report.pods}
     for key in workloads:
         pods = [
             LiveObject(key_of(body), body) for body in reported.get(key, ()) if isinstance(body.get("metadata"), dict)
         ]
         if key in reported:
             places = {("", "Pod", key.namespace), ("apps", "ReplicaSet", key.namespace)}
-            found[key] = tuple(pod for pod in pods if pod.key.identity[:3] in places and pod.uid)
-    return found
+            pods_by_workload[key] = tuple(pod for pod in pods if pod.key.identity[:3] in places and pod.uid)
+    return pods_by_workload
 
 
 def outcomes_of(seen: MemberSeen, operations: Iterable[Write]) -> list[Outcome]:
     """What the agent did of these operations, each with its outcome; what it has not answered is left out."""
-    reported: dict[str, ReportedOutcome] = {one.id: one for one in seen.report.outcomes}
-    found: list[Outcome] = []
+    reported: dict[str, ReportedOutcome] = {outcome.id: outcome for outcome in seen.report.outcomes}
+    outcomes: list[Outcome] = []
     for operation in operations:
-        one = reported.get(operation_id(operation))
-        if one is None:
+        answer = reported.get(operation_id(operation))
+        if answer is None:
             continue
-        live = seen.applied.get(one.id)
+        live = seen.applied.get(answer.id)
         if live is not None:
             live = LiveObject(operation.key, live.body) if live.key.identity == operation.key.identity else None
-        outcome = outcome_of(operation, one.ok, one.code, one.message, one.retry, live)
+        outcome = outcome_of(operation, answer, live)
         if outcome is not None:
-            found.append(outcome)
-    return found
+            outcomes.append(outcome)
+    return outcomes
 
 
 def report_content(report: MemberReport) -> bytes:
@@ -269,13 +272,15 @@ def report_content(report: MemberReport) -> bytes:
 
 def values_in(value: JsonValue, most: int) -> int:
     """How many values a value has in it, counted no further than beyond `most`."""
-    found, left = 0, [value]
-    while left and found <= most:
-        one = left.pop()
-        parts = one.values() if isinstance(one, Mapping) else one if isinstance(one, list) else ()
-        found += 1 + len(parts)
-        left.extend(part for part in parts if isinstance(part, Mapping | list))
-    return found
+    count, pending = 0, [value]
+    while pending and count <= most:
+        container = pending.pop()
+        parts = (
+            container.values() if isinstance(container, Mapping) else container if isinstance(container, list) else ()
+        )
+        count += 1 + len(parts)
+        pending.extend(part for part in parts if isinstance(part, Mapping | list))
+    return count
 
 
 def news_of(report: MemberReport) -> JsonObject:

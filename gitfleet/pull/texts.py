@@ -14,6 +14,7 @@ class PullText(TextTable):
     CHANGED_SINCE_HUB_SAW = "{object} was changed since the hub saw it"
     DELETED_REPLACED_SINCE_HUB_SAW = "{object} was deleted or replaced since the hub saw it"
     DELIVERY_NOT_SAY_BECOMES_DEPENDENTS = "{object}: the delivery does not say what becomes of its dependents"
+    DELIVERY_WITHOUT_PERMIT = "{object}: the delivery does not say what permits the deletion"
     HOLDS_NO_REPORT = "holds no report, or one that is far too large"
     HOLDS_NO_SINGLE_DOCUMENT = "it holds no single document"
     LISTS_MORE_NAMESPACES = "lists more namespaces, properties or conditions than any cluster has"

@@ -14,30 +14,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import chain
+from typing import Final
 
-from gitfleet import apply, desired, observe, removals, rollout, schedule, status, workload, works
+from gitfleet import apply, desired, observe, rollout, schedule, status, workload, works
 from gitfleet.api.faults import Fault, listed
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.staged import Eviction
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.failures import Failure, Failures, Subject
 from gitfleet.model.observations import ClusterObservation
-from gitfleet.model.operations import Delete, Operation, Outcome
-from gitfleet.model.state import Damage, FleetState, PlacementRecord
+from gitfleet.model.operations import Operation, Outcome
+from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.reconcile.applying import as_before, to_apply
-from gitfleet.reconcile.evictions import decided_elsewhere, remembered, undecided
-from gitfleet.reconcile.holds import decide_with_holds
+from gitfleet.reconcile.applying import withhold as withhold
+from gitfleet.reconcile.evictions import decided_elsewhere, remembered, undecided, with_errors_waited_for
+from gitfleet.reconcile.holds import GateMemo, gate_before, with_gate, with_wanted
 from gitfleet.reconcile.pins import pin_warnings
 from gitfleet.reconcile.placements import PlacementsMemo, decide_placements, settle_placement
 from gitfleet.reconcile.quarantines import with_quarantines
-from gitfleet.reconcile.renamed import with_renamed
+from gitfleet.reconcile.renames import with_renames
 from gitfleet.reconcile.run_approvals import uncounted
 from gitfleet.reconcile.runs import with_runs
 from gitfleet.reconcile.shared import Shared, SharedMemo, prepare, with_settings
-from gitfleet.reconcile.withholding import withhold as withhold
-from gitfleet.reconcile.workloads import Extensions, movement_of, steps_beside, with_advance, with_rollouts
 from gitfleet.reconcile.workloads import Plugins as Plugins
+from gitfleet.reconcile.workloads import steps_beside, with_advance, with_rollouts
+
+_BUILT_IN: Final = workload.RolloutsLoader()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,49 +52,48 @@ class Memo:
     plans: apply.PlansMemo = field(default_factory=dict)
     shared: SharedMemo = SharedMemo()
     placements: PlacementsMemo = PlacementsMemo()
-    times: status.TimesMemo = status.TimesMemo()
+    gate: GateMemo = GateMemo()
 
 
 def decide(
-    inputs: Inputs, memo: Memo, plugins: Plugins = schedule.BUILT_IN, handlers: workload.Handlers = workload.BUILT_IN
+    inputs: Inputs, memo: Memo, plugins: Plugins = schedule.BUILT_IN, rollouts: workload.RolloutsLoader = _BUILT_IN
 ) -> tuple[Decision, Memo]:
-    """Which clusters get what from now on: the state to publish (inventory still to be recorded) and its works. What
-    may be removed by accident is kept and waits for a person's approval. A clock that jumped back makes nothing wait
-    longer than it would have to from now on."""
-    failures, with_ = Failures(), Extensions(plugins, handlers)
-    before, times = status.with_past_times(inputs.before, inputs.now, memo.times, failures)
-    past, known = with_renamed(replace(inputs, before=before), failures), replace(memo, times=times)
-    decision, memo = decide_with_holds(past, lambda kept: _decide(past, known, with_, kept, Failures(failures.found)))
-    return replace(decision, waiting=(*memo.placements.waiting(), *decision.waiting)), memo
+    """Which clusters get what from now on: the state to publish (inventory still to be recorded), its works, and the
+    gate that says what may be deleted."""
+    failures = Failures()
+    named = with_errors_waited_for(inputs)
+    named = failures.contain(Subject("FleetState", ""), named, with_renames, named)
+    decision, memo = _decide(named, memo, plugins, rollouts.of(inputs.desired, inputs.before), failures)
+    waiting = (rollout.eviction_waits(eviction, frozen) for eviction, frozen in memo.placements.frozen())
+    return replace(decision, waiting=(*waiting, *decision.waiting)), memo
 
 
 def _decide(
-    inputs: Inputs, memo: Memo, extensions: Extensions, kept: removals.Kept, failures: Failures
-) -> tuple[Decision, Memo, removals.Kept]:
-    """The decision under which nothing of `kept` goes; and what of it had to be kept, as the commit has it no more."""
-    wanted, before, now, policy = inputs.desired, inputs.before, inputs.now, inputs.desired.config.policy
-    still_wanted, kept = removals.still_wanted(wanted, before, kept)
-    accepted = desired.accept(still_wanted, before, now, failures)
+    inputs: Inputs, memo: Memo, plugins: Plugins, rollouts: workload.Rollouts, failures: Failures
+) -> tuple[Decision, Memo]:
+    tree, before, now, policy = inputs.desired, inputs.before, inputs.now, inputs.desired.config.policy
+    accepted = desired.accept(tree, before, now, failures)
     inputs = replace(inputs, observations=observe.usable(accepted.clusters, inputs.observations))
     clusters = observe.observe_clusters(accepted.clusters, before.clusters, inputs.observations, now, failures)
-    known = replace(before, clusters=clusters, left_behind={}, misplaced=frozenset(), damage=Damage())
-    known = replace(known, left_out=rollout.long_silent(clusters, now, wanted.config.rollout_unreachable))
-    seen_works, rendered = works.render_fleet(known, memo.works, failures, policy)
-    removing = rollout.removals(clusters, before.placements, before.inventory, failures)
-    works_of = as_before(inputs, seen_works, extensions.handlers, failures)
-    operations, planned = apply.plan_fleet(known, works_of, inputs.observations, removing, memo.plans, failures)
-    seen = observe.Seen.of(seen_works, operations, (), inputs.observations, wanted.config.checks)
-    profile, faults = schedule.profile_for(wanted.config, extensions.plugins)
-    disturbed = apply.disturbed_by(operations)
-    shared = replace(prepare(inputs, clusters, profile, disturbed, memo.shared, failures), kept=kept)
+    state = replace(before, clusters=clusters, left_behind={})
+    state = replace(state, left_out=rollout.long_silent(clusters, now, tree.config.rollout_unreachable))
+    seen_works, rendered = works.render_fleet(state, memo.works, failures, policy)
+    state, gate, gate_memo = gate_before(state, seen_works, memo.gate, failures)
+    going = apply.Going(rollout.removals(clusters, before.placements, before.inventory, failures), gate)
+    works_of = as_before(inputs, seen_works, rollouts, failures)
+    operations, planned = apply.plan_fleet(state, works_of, inputs.observations, going, memo.plans, failures)
+    seen = observe.Seen.of(seen_works, operations, (), inputs.observations, tree.config.checks)
+    profile, faults = schedule.profile_for(tree.config, plugins)
+    shared = prepare(inputs, clusters, profile, apply.disturbed_by(operations), memo.shared, failures)
+    shared = replace(shared, rolled_out=rollouts.snapshots_in_use(tree, before))
     placements = decide_placements(accepted.placements, seen, shared, memo.placements, failures)
-    after, evictions = placements.within(with_settings(known, wanted)), _evictions(inputs, placements, shared, failures)
+    after, evictions = placements.within(with_settings(state, tree)), _evictions(inputs, placements, shared, failures)
     after = replace(after, overrides=shared.override_snapshots, evictions=evictions)
     works_after, rendered, after = _rendered(after, placements, shared, rendered, failures)
-    had_and_get = seen_works, works_after
-    after, rolling = with_rollouts(after, had_and_get, inputs, extensions.handlers, shared.gates, failures)
-    said = (*status.standing_notices(before, wanted.commit), *_warnings(shared, placements, after))
-    after = replace(after, faults=wanted.faults + listed((*faults, *status.faults_of(failures, after, wanted), *said)))
+    after, rolling = with_rollouts(after, (seen_works, works_after), inputs, rollouts, shared.gates, failures)
+    after, gate_memo = with_wanted(after, shared.overrides, works_after, gate_memo, failures)
+    reported = (*faults, *status.faults_of(failures, after, tree), *_warnings(shared, placements, after))
+    after = replace(after, faults=tree.faults + listed(reported))
     decision = Decision(
         inputs=inputs,
         after=status.with_failures(after, before, failures, now),
@@ -98,23 +101,25 @@ def _decide(
         seen_works=seen_works,
         plans=placements.plans(),
         wake_at=_wake_at(shared, placements, rolling),
-        failures=failures.found,
-        deletions=shared.deletions,
         overrides=shared.overrides,
         calls=placements.calls(),
     )
-    memo = Memo(works=rendered, plans=planned, shared=shared.memo(failures), placements=placements, times=memo.times)
-    return with_advance(decision, rolling), memo, placements.kept(kept)
+    decision, gate_memo = with_gate(decision, shared, gate_memo, failures)
+    next_memo = Memo(works=rendered, plans=planned, shared=shared.memo(failures), placements=placements, gate=gate_memo)
+    return with_advance(replace(decision, failures=failures.found), rolling), next_memo
 
 
 def _evictions(
     inputs: Inputs, placements: PlacementsMemo, shared: Shared, failures: Failures
 ) -> Mapping[str, Eviction]:
     """What became of every eviction that has an end; one of a placement that cannot be decided waits."""
-    decided = [*decided_elsewhere(inputs), *(e for one in placements.decided.values() for e in one.evictions)]
-    for key, asked in shared.evictions.items():
+    decided = [
+        *decided_elsewhere(inputs),
+        *chain.from_iterable(decision.evictions for decision in placements.decided.values()),
+    ]
+    for key, evictions in shared.evictions.items():
         if key not in placements.decided and Subject.of_placement(key) not in failures:
-            decided += rollout.evict_nothing(asked, inputs.now)
+            decided += rollout.evict_nothing(evictions, inputs.now)
     return remembered(inputs.desired, inputs.before.evictions, decided)
 
 
@@ -128,9 +133,9 @@ def _rendered(
 
 
 def _warnings(shared: Shared, placements: PlacementsMemo, after: FleetState) -> tuple[Fault, ...]:
-    found = (*uncounted(shared.inputs, shared.runs.records), *undecided(shared.inputs, placements.frozen()))
-    found += observe.server_faults(shared.inputs.desired.clusters, shared.inputs.observations)
-    return (*found, *shared.gates.freezes.notices, *pin_warnings(shared.inputs.desired, after.placements))
+    warnings = (*uncounted(shared.inputs, shared.runs.records), *undecided(shared.inputs, placements.frozen()))
+    warnings += observe.server_faults(shared.inputs.desired.clusters, shared.inputs.observations)
+    return (*warnings, *shared.gates.freezes.notices, *pin_warnings(shared.inputs.desired, after.placements))
 
 
 def _wake_at(shared: Shared, placements: PlacementsMemo, rolling: workload.Advance) -> datetime | None:
@@ -140,7 +145,7 @@ def _wake_at(shared: Shared, placements: PlacementsMemo, rolling: workload.Advan
         shared.index.wake_at,
         rollout.next_forced_leave(shared.clusters),
         *clocks,
-        *placements.wakes(),
+        *(frozen.until for _, frozen in placements.frozen()),
         rolling.wake_at,
     )
     return min((wake for wake in wakes if wake is not None), default=None)
@@ -150,7 +155,7 @@ def plan_operations(
     decision: Decision,
     newly_observed: Mapping[str, ClusterObservation],
     memo: Memo,
-    handlers: workload.Handlers = workload.BUILT_IN,
+    rollouts: workload.RolloutsLoader = _BUILT_IN,
 ) -> tuple[Decision, tuple[Operation, ...], Memo]:
     """The operations on every cluster that is reachable, and the decision with its inventory recorded: intent first."""
     failures = Failures(decision.failures)
@@ -158,12 +163,12 @@ def plan_operations(
     after = decision.after
     removing = rollout.removals(after.clusters, after.placements, after.inventory, failures)
     inputs = replace(decision.inputs, observations=observations)
-    moving = movement_of(after, decision.works, inputs, handlers, failures)
-    decision = replace(decision, held=moving.held)
-    planned, plans = apply.plan_fleet(after, to_apply(decision), observations, removing, memo.plans, failures)
+    moving = rollouts.of(inputs.desired, after).movement(after, decision.works, inputs, failures)
+    decision = replace(decision, by_rollouts=moving.fields)
+    going = apply.Going(removing, decision.gate)
+    planned, plans = apply.plan_fleet(after, to_apply(decision), observations, going, memo.plans, failures)
     inventory, operations = apply.record_all_intended(after.inventory, planned, failures)
     before, now = decision.inputs.before, decision.inputs.now
-    operations = tuple(o for o in operations if not (isinstance(o, Delete) and o.cluster in before.damage.unsure))
     recorded = status.with_failures(replace(after, inventory=inventory), before, failures, now)
     again, steps = frozenset(newly_observed), steps_beside(moving.steps, operations)
     decided = replace(decision, after=recorded, inputs=inputs, observed_again=again, failures=failures.found)
@@ -178,7 +183,8 @@ def settle(
     what could not be settled."""
     after, failures, config = decision.after, Failures(), decision.inputs.desired.config
     settled = apply.settle_all(after.inventory, operations, outcomes, failures, memo.plans, to_apply(decision))
-    inventory = rollout.release_left(settled, after.clusters, now)
+    held = {removal.cluster for hold in after.held.values() for removal in hold.removals}
+    inventory = rollout.release_left(settled, after.clusters, held, now)
     left_behind = apply.left_behind(after.inventory, inventory, outcomes, decision.inputs.observations)
     seen = observe.Seen.of(decision.works, operations, outcomes, decision.touched(outcomes), config.checks)
     owners = rollout.owners_of(after.placements, inventory, failures)

@@ -1,7 +1,7 @@
 """The gates of a pass, at one place: what keeps a movement from starting (decision D40).
 
-    frozen, refusal, quarantined, followed    for bindings, evictions and runs
-    closed                                    for the steps of workload rollouts
+    of_placement, frozen, quarantined, followed    for bindings, evictions and runs
+    passage                                        for the steps of workload rollouts
 
 What has started finishes; drift is corrected; what goes back by itself goes back.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from gitfleet import apply, rollout
 from gitfleet.api.bindings import is_active, is_available
@@ -19,7 +20,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.formats.int_or_percent import scaled
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
-from gitfleet.model.rolling import Frozen, WorkloadMove
+from gitfleet.model.rolling import Frozen, Passage, PlacementGate, WorkloadMove
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.reconcile.pins import Followed, followed, pins_of
@@ -57,9 +58,11 @@ class Gates:
         """The clusters on which nothing of a placement (of a stage of its runs) starts to move."""
         return self.freezes.of(key, names, self.clusters, stage)
 
-    def refusal(self, record: PlacementRecord) -> str:
-        """Why no cluster gets the newest content of a placement; "" where it may."""
-        return rollout.refusal_of(record, self.quarantines.get(record.placement.key, {}))
+    def of_placement(self, record: PlacementRecord) -> PlacementGate:
+        """What its rolling update, its evictions and its removal have to pass."""
+        key = record.placement.key
+        frozen = self.frozen(key, [binding.cluster for binding in record.bindings])
+        return PlacementGate(frozen=frozen, refused=rollout.refusal_of(record, self.quarantines.get(key, {})))
 
     def quarantined(self, key: PlacementKey) -> dict[str, str]:
         """Why content of a placement goes nowhere, by its digest."""
@@ -69,18 +72,19 @@ class Gates:
         """What a pin keeps of a placement; None without a pin."""
         return followed(record, self.pins.get(record.placement.key), self.wanted)
 
-    def closed(self, move: WorkloadMove, state: FleetState, works: apply.Works) -> Frozen | None:
-        """Why the pods of workloads must not start to move on a cluster; None where they may. `works` are what clusters
+    def passage(self, move: WorkloadMove, state: FleetState, works: apply.Works) -> Passage | Frozen:
+        """Leave to move the pods of workloads on a cluster, or why they must not start to. `works` are what clusters
         are to have by the `state` that was decided."""
         identities = {key.identity for key in move.workloads}
         mine = [w for w in works.get(move.cluster, ()) if any(m.key.identity in identities for m in w.manifests)]
         owned = state.inventory.get(move.cluster, {}).items()
         keys = {work.placement for work in mine} | {e.placement for key, e in owned if key.identity in identities}
-        found = [self._closed_by_freeze(key, move.cluster, state) for key in sorted(keys) or (_NO_PLACEMENT,)]
+        closed = [self._closed_by_freeze(key, move.cluster, state) for key in sorted(keys) or (_NO_PLACEMENT,)]
         for work in mine:
             if (record := state.placements.get(work.placement)) is not None:
-                found.append(self._closed_to(record, work, move, state))
-        return max((one for one in found if one is not None), key=lambda one: one.end, default=None)
+                closed.append(self._closed_to(record, work, move, state))
+        last = max((frozen for frozen in closed if frozen is not None), key=lambda frozen: frozen.end, default=None)
+        return last or Passage(move.cluster)
 
     def _closed_by_freeze(self, key: PlacementKey, cluster: str, state: FleetState) -> Frozen | None:
         return self.frozen(key, [cluster], _stage_of(key, cluster, state)).get(cluster)
@@ -130,5 +134,5 @@ def _asks(reason: str) -> Frozen:
 def _stage_of(key: PlacementKey, cluster: str, state: FleetState) -> str:
     """The stage of an unfinished run in which a cluster is."""
     runs = (run for run in state.runs.values() if run.placement == key and not run.finished)
-    stages = (stage for run in runs for stage in run.status.stages)
+    stages = chain.from_iterable(run.status.stages for run in runs)
     return next((stage.name for stage in stages if any(one.cluster == cluster for one in stage.clusters)), "")

@@ -1,141 +1,173 @@
-"""Deciding with holds: what a commit would remove by accident is kept, the rest of the decision goes out.
-
-    decide_with_holds   decide -> what would go? -> judge -> decide again with that kept
-
-Only a commit that removes too much is decided more than once.
-"""
+"""The removal gate in one decision: what clusters are to have, what of the rest is an orphan, and what may go."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
-from dataclasses import replace
-from functools import partial
-from typing import TypeVar
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
 
-from gitfleet import approvals, removals, rollout, status, works
-from gitfleet.api.conditions import Status
-from gitfleet.api.faults import Fault
-from gitfleet.api.holds import Hold, Removal, RemovalKind
+from gitfleet import approvals, removals, snapshots, status, works
+from gitfleet.api.envelopes import carried_identities
+from gitfleet.api.folders import ChosenVariants, choose_variants, of_variants
+from gitfleet.api.holds import Hold
+from gitfleet.api.objects import Identity, Manifest
 from gitfleet.api.placements import PlacementKey
-from gitfleet.errors import GiveUp
+from gitfleet.api.snapshots import OverrideSnapshot, SnapshotVariants
 from gitfleet.model.approvals import Verdict
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.reconcile.gates import Gates
+from gitfleet.model.removals import RemovalGate
+from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.model.works import Work
 from gitfleet.reconcile.run_approvals import wrong_approvals
-
-Memo = TypeVar("Memo")
-
-
-def decide_with_holds(
-    inputs: Inputs, decide: Callable[[removals.Kept], tuple[Decision, Memo, removals.Kept]]
-) -> tuple[Decision, Memo]:
-    """The decision in which no removal happens that must wait for a person, with the holds that say so.
-
-    `decide` gives the decision under which what it is given stays, and what of it the commit has no more. GiveUp when
-    something goes in spite of that, so that nothing is done.
-    """
-    before, wanted = inputs.before, inputs.desired
-    gates, verdicts = _gates(inputs), _verdicts(inputs)
-    answered = removals.answered(before.holds, verdicts)
-    holds = gates.without_ended(removals.without_corrected(answered, wanted.faults, wanted.read_again), before)
-    approved = {removal.id for hold in holds.values() if hold.answer is Status.TRUE for removal in hold.removals}
-    held, every = removals.not_begun(holds.values(), before), tuple(holds.values())
-    ended = tuple(hold for name, hold in before.holds.items() if name not in holds)
-    known = partial(removals.JudgeRequest, desired=wanted, before=before, holds=every, ended=ended, gates=gates)
-    fresh: dict[str, Hold] = {}
-    while True:
-        decision, memo, kept = decide(removals.Kept.of(held, wanted.payload))
-        overridden, failures = works.deleted_on(decision.after, decision.overrides), Failures(decision.failures)
-        every_deleted = (*decision.deletions, *removals.deleted_still(ended, decision.after, overridden))
-        deleted = {removal.id: removal for removal in every_deleted if not kept.asks_for(removal)}.values()
-        begun = (*removals.going(before, decision.after), *deleted)
-        evicted = rollout.evicted_since(before.evictions, decision.after.evictions)  # a person asked for it
-        new = tuple(r for r in begun if r.id not in approved and not _is_evicted(r, evicted))
-        if lost := {removal.id for removal in held}.intersection(removal.id for removal in new):
-            raise GiveUp(f"the removal of {min(lost)} is held and would happen all the same")
-        asked = tuple(removal for removal in held if kept.asks_for(removal))
-        request = known(after=decision.after, new=new, held=asked, overridden=overridden, failures=failures)
-        request = _with_gated(request, decision, approved.union(removal.id for removal in held))
-        groups = removals.judge(request) if request.new or request.waiting or request.handed else ()
-        if not groups:
-            break
-        fresh |= removals.new_holds(groups, wanted.commit, before.observed_commit or "", inputs.now)
-        held = (*held, *(removal for group in groups for removal in group.removals))
-    late = (*_undecided(holds.values(), kept, failures), *removals.waiting_for_pins(decision.after, failures))
-    taken = removals.taken_over(before.holds, before, decision.after, overridden)
-    left = removals.remaining(holds, before.holds, kept, late, taken)
-    uncounted = [fault for name in left for fault in verdicts[name].faults if verdicts[name].answer is None]
-    now = removals.as_of_now({**left, **fresh}, wanted, before, decision.after, overridden)
-    return _until_freezes_end(_with_holds(replace(decision, failures=failures.found), now, uncounted), gates), memo
+from gitfleet.reconcile.shared import Shared
+from gitfleet.reconcile.wanted import WantedMemo, Works, content_of, wanted_objects
 
 
-def _verdicts(inputs: Inputs) -> dict[str, Verdict]:
-    """What the watched branch says about each hold."""
-    wanted, policy, facts = inputs.desired, inputs.desired.config.approvals, inputs.approvals
-    return {
-        name: approvals.judge(asked, approvals.given(asked, wanted.approvals_by_request), facts, policy, inputs.now)
-        for name, asked in ((name, removals.asked(hold)) for name, hold in inputs.before.holds.items())
-    }
+@dataclass(frozen=True, slots=True)
+class GateMemo:
+    """What clusters were to have and the orphans of the pass before: when its state was read, and after its
+    decision."""
+
+    objects_before: WantedMemo = WantedMemo()
+    objects: WantedMemo = WantedMemo()
+    before: removals.OrphansMemo = removals.OrphansMemo()
+    after: removals.OrphansMemo = removals.OrphansMemo()
 
 
-def _with_gated(request: removals.JudgeRequest, decision: Decision, known: Container[str]) -> removals.JudgeRequest:
-    """The request with what waits for the end of a gate and is not `known`, where a commit is decided for the first
-    time, or the holds of an earlier decision are lost."""
-    if request.desired.commit == request.before.observed_commit and not request.before.damage.lost_holds:
-        return request
-    waiting = removals.waiting_for_pins(decision.after, request.failures)
-    handed = removals.handed_on(request.before, decision.after, request.failures)
-    waiting, handed = (tuple(one for one in every if one.id not in known) for every in (waiting, handed))
-    return replace(request, waiting=waiting, handed=handed)
+def with_wanted(
+    state: FleetState, overrides: tuple[OverrideSnapshot, ...], rendered: Works, memo: GateMemo, failures: Failures
+) -> tuple[FleetState, GateMemo]:
+    """A decided state with what clusters are to have by it."""
+    objects, objects_memo = wanted_objects(state, overrides, rendered, memo.objects, failures)
+    return replace(state, wanted=objects), replace(memo, objects=objects_memo)
 
 
-def _gates(inputs: Inputs) -> removals.Gates:
-    wanted, before = inputs.desired, inputs.before
-    gates = Gates.of(inputs, before.clusters)
-    return removals.Gates(
-        frozen=gates.frozen,
-        pinned=before.placements if wanted.holds_removals else gates.pins,
-        quarantined=gates.quarantines,
-    )
-
-
-def _until_freezes_end(decision: Decision, gates: removals.Gates) -> Decision:
-    """The decision with what is held for freezes alone: that is decided again at their end."""
-    holds = decision.after.holds.items()
-    found = {name: end for name, hold in holds if (end := gates.until(hold, decision.inputs.before)) is not None}
-    waiting = (f"{name} waits for an approval: {end.reason}" for name, end in found.items())
-    ends = (decision.wake_at, *(end.until for end in found.values()))
-    wake_at = min((end for end in ends if end is not None), default=None)
-    return replace(decision, wake_at=wake_at, waiting=(*decision.waiting, *waiting)) if found else decision
-
-
-def _is_evicted(removal: Removal, evicted: Container[tuple[PlacementKey, str]]) -> bool:
-    key = removal.placement
-    return removal.kind is RemovalKind.BINDING and key is not None and (key, removal.cluster) in evicted
-
-
-def _undecided(holds: Iterable[Hold], kept: removals.Kept, failures: Failures) -> Iterable[Removal]:
-    """Removals about which this pass decided nothing, because deciding on their placement or cluster failed, or because
-    the override that deletes stays as it was on their cluster, for another hold."""
-    for hold in holds:
-        for removal in hold.removals:
-            key = removal.placement
-            subject = Subject.of_placement(key) if key is not None else Subject("MemberCluster", removal.cluster)
-            waiting = kept.overridden.get(key, {}) if key is not None else {}
-            if subject in failures or (removal.kind is RemovalKind.OVERRIDDEN and removal.cluster in waiting):
-                yield removal
-
-
-def _with_holds(decision: Decision, holds: dict[str, Hold], uncounted: Iterable[Fault]) -> Decision:
+def with_gate(decision: Decision, shared: Shared, memo: GateMemo, failures: Failures) -> tuple[Decision, GateMemo]:
+    """The decision with its holds, and the gate that every deletion passes."""
     inputs, after = decision.inputs, decision.after
-    before = inputs.before
-    same = holds.keys() == before.holds.keys() and all(holds[name] is before.holds[name] for name in holds)
-    warnings = (*uncounted, *wrong_approvals(holds.values(), before, inputs.desired))
-    after = replace(
-        after,
-        holds=before.holds if same else dict(sorted(holds.items())),
-        faults=(*after.faults, *warnings) if warnings else after.faults,
+    request = removals.OrphansRequest(
+        state=after,
+        commit=inputs.desired.commit,
+        newest=_newest_content(after, decision.works, shared, failures),
+        evicted=frozenset(_evicted(after)),
     )
-    held = replace(decision, after=status.with_holds(after, before, inputs.now))
-    return replace(held, after=status.with_kept(held))
+    orphans, orphans_memo = removals.orphans_of(request, memo.after)
+    verdicts = verdicts_on(inputs)
+    judgement = removals.judge(
+        removals.JudgeRequest(
+            desired=inputs.desired,
+            before=inputs.before,
+            after=after,
+            orphans=orphans,
+            works=decision.works,
+            written=_identities(inputs.desired.payload) if orphans else frozenset(),
+            verdicts=verdicts,
+            frozen=shared.gates.frozen,
+            now=inputs.now,
+        )
+    )
+    held = replace(after, holds=judgement.holds, restored=judgement.restored)
+    waiting = [verdicts[name] for name in held.held if name in verdicts and verdicts[name].answer is None]
+    warnings = (
+        *status.restored_state(held),
+        *chain.from_iterable(verdict.faults for verdict in waiting),
+        *wrong_approvals(held.held.values(), inputs.before, inputs.desired),
+    )
+    held = replace(held, faults=(*held.faults, *warnings)) if warnings else held
+    decided = replace(decision, after=status.with_holds(held, inputs.before, inputs.now), gate=judgement.gate)
+    return replace(decided, after=status.with_kept(decided)), replace(memo, after=orphans_memo)
+
+
+def _evicted(state: FleetState) -> Iterable[tuple[PlacementKey, str]]:
+    """The bindings that an eviction gave up: none that is new since then."""
+    for eviction in state.evictions.values():
+        key, executed = PlacementKey("", eviction.placement_name), eviction.executed
+        record = state.placements.get(key)
+        if record is None or executed is None or not eviction.was_executed:
+            continue
+        given_up = (binding.deleting for binding in record.bindings if binding.cluster == eviction.cluster_name)
+        if any(since is not None and since <= executed.last_transition_time for since in given_up):
+            yield key, eviction.cluster_name
+
+
+def verdicts_on(inputs: Inputs) -> dict[str, Verdict]:
+    """What the watched branch says about each hold."""
+    desired, policy, facts = inputs.desired, inputs.desired.config.approvals, inputs.approvals
+
+    def verdict(hold: Hold) -> Verdict:
+        request = removals.asked(hold)
+        answers = approvals.given(request, desired.approvals_by_request)
+        return approvals.judge(request, answers, facts, policy, inputs.now)
+
+    return {name: verdict(hold) for name, hold in inputs.before.holds.items()}
+
+
+def _newest_content(
+    state: FleetState, works_of: Mapping[str, tuple[Work, ...]], shared: Shared, failures: Failures
+) -> Callable[[PlacementKey, str], Collection[Identity]]:
+    """What the newest content of a placement has for a cluster, where clusters may be kept at other content: a pin, a
+    run, a quarantine or a rollback leaves it out. On a cluster that has it, overrides may have changed envelopes."""
+    contents: dict[PlacementKey, Callable[[str], Collection[Identity]]] = {}
+
+    def newest(key: PlacementKey, cluster: str) -> Collection[Identity]:
+        if key not in contents:
+            subject = Subject.of_placement(key)
+            contents[key] = failures.contain(subject, _nothing, _newest_of, state.placements[key], state, shared)
+        latest = state.placements[key].latest_resources
+        is_whole = latest is not None and not latest.folders and state.placements[key].pinned is None
+        for work in works_of.get(cluster, ()) if is_whole else ():
+            if work.placement == key and latest is not None and work.snapshot == latest.name:
+                return frozenset(manifest.key.identity for manifest in work.manifests)
+        return contents[key](cluster)
+
+    return newest
+
+
+def _nothing(_: str) -> frozenset[Identity]:
+    return frozenset()
+
+
+def _newest_of(record: PlacementRecord, state: FleetState, shared: Shared) -> Callable[[str], Collection[Identity]]:
+    """The objects by cluster, each with the variants that its labels choose."""
+    key, latest = record.placement.key, record.latest_resources
+    placement = shared.inputs.desired.placements.get(key)
+    if latest is None:
+        return _nothing
+    deleted = works.deletions_of(key, latest, shared.overrides, state.clusters)
+    selected = snapshots.select(placement, shared.payload) if record.pinned is not None and placement else None
+    folders = latest.folders if selected is None else selected.folders
+    variants, contents = SnapshotVariants(latest), dict[ChosenVariants, frozenset[Identity]]()
+
+    def on(cluster: str) -> Collection[Identity]:
+        member = state.clusters.get(cluster)
+        chosen = choose_variants(folders, member.scheduling_labels) if member is not None else ()
+        if chosen not in contents:
+            contents[chosen] = (
+                content_of(variants.of(chosen)) or frozenset()
+                if selected is None
+                else _identities(of_variants(selected.manifests, chosen))
+            )
+        return contents[chosen] - deleted(cluster)
+
+    return on
+
+
+def _identities(manifests: Iterable[Manifest]) -> frozenset[Identity]:
+    """Of these objects, and of what envelopes among them carry."""
+    by_identity = {manifest.key.identity: manifest for manifest in manifests}
+    return frozenset(by_identity).union(*carried_identities(by_identity.values()).values())
+
+
+def gate_before(
+    state: FleetState, seen_works: Works, memo: GateMemo, failures: Failures
+) -> tuple[FleetState, RemovalGate, GateMemo]:
+    """The state before with what clusters were to have by it, and the gate as the pass before recorded it."""
+    unreadable = works.unreadable_overrides(state.overrides, failures)
+    newest = (history[-1] for history in state.overrides.values() if history)
+    overrides = tuple(override for override in newest if override.reference not in unreadable)
+    objects, objects_memo = wanted_objects(state, overrides, seen_works, memo.objects_before, failures)
+    state = replace(state, wanted=objects)
+    orphans, before = removals.orphans_of(removals.OrphansRequest(state=state), memo.before)
+    memo = replace(memo, objects_before=objects_memo, before=before)
+    return state, removals.recorded_gate(state.holds, orphans), memo

@@ -11,16 +11,19 @@ that a cluster that does not answer has what the inventory says.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from itertools import chain
 
-from gitfleet import apply, removals, rollout, snapshots, works
-from gitfleet.api.bindings import is_active
+from gitfleet import apply, rollout, snapshots, works
+from gitfleet.api.bindings import ClusterContent, is_active
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.failures import Failures
+from gitfleet.model.folder_order import NO_ORDER
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Operation, Refuse, Update
-from gitfleet.model.state import FleetState
+from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.model.works import manifests_on
 from gitfleet.reconcile import Memo
 from gitfleet.reconcile.applying import to_apply
 
@@ -34,45 +37,48 @@ def with_namespaces(decision: Decision, done: Decision) -> Inputs | None:
     Once is enough: no ResourcePlacement can place a Namespace.
     """
     awaited = {key.namespace for key in done.after.placements if key.namespace}
-    inputs, clusters, found = decision.inputs, dict(decision.inputs.before.clusters), dict(decision.inputs.observations)
-    missing = False
+    inputs, missing = decision.inputs, False
+    clusters, observations = dict(inputs.before.clusters), dict(inputs.observations)
     for name, cluster in done.after.clusters.items():
-        keys = (manifest.key for work in done.works.get(name, ()) for manifest in work.manifests)
+        keys = (manifest.key for manifest in manifests_on(done.works, name))
         placed = {key.name for key in keys if (key.group, key.kind) == ("", "Namespace") and key.name in awaited}
         if not placed - set(cluster.status.namespaces or ()):
             continue
         missing = True
-        there = {**(cluster.status.namespaces or {}), **dict.fromkeys(placed, "")}
+        namespaces = {**(cluster.status.namespaces or {}), **dict.fromkeys(placed, "")}
         if name in clusters:
-            clusters[name] = replace(clusters[name], status=replace(clusters[name].status, namespaces=there))
-        if name in found:
-            found[name] = replace(found[name], namespaces=there)
-    return replace(inputs, before=replace(inputs.before, clusters=clusters), observations=found) if missing else None
+            clusters[name] = replace(clusters[name], status=replace(clusters[name].status, namespaces=namespaces))
+        if name in observations:
+            observations[name] = replace(observations[name], namespaces=namespaces)
+    before = replace(inputs.before, clusters=clusters)
+    return replace(inputs, before=before, observations=observations) if missing else None
 
 
 def when_rolled_out(decision: Decision, memo: Memo) -> Decision:
     """The decision with every picked cluster at the newest snapshot, or that of its run, and every other one given up,
     over the inventory that was observed. A cluster that does not answer counts as having what is recorded."""
     failures = Failures(decision.failures)
-    wanted, before, after = decision.inputs.desired, decision.inputs.before, decision.after
+    desired, before, after = decision.inputs.desired, decision.inputs.before, decision.after
     records = after.placements
-    held = [k for k, plan in decision.plans.items() if plan.held and not records[k].placement.strategy.external]
-    refused = [key for key in held if decision.plans[key].asks]
-    rolling = [key for key in held if key not in refused]
+    waiting = [k for k, plan in decision.plans.items() if plan.blocked and not records[k].placement.strategy.external]
+    refused = [key for key in waiting if decision.plans[key].asks and not decision.plans[key].forever]
+    rolling = [key for key in waiting if key not in refused]
     rolling += [key for key, record in records.items() if record.placement.deleting is not None]
-    current = snapshots.current_overrides(wanted.overrides, after.overrides)
-    kept = removals.Kept.of(removals.pending(after.holds.values()), wanted.payload)
-    done = works.state_when_done(after, current, kept.overridden, rolling, failures, kept.unwritten)
+    current = snapshots.current_overrides(desired.overrides, after.overrides)
+    done = works.state_when_done(after, current, rolling, failures)
     unmoved = {k: replace(records[k], bindings=tuple(filter(is_active, records[k].bindings))) for k in refused}
+    for key in waiting:
+        if forever := decision.plans[key].forever:
+            unmoved[key] = _without_moves(done.placements[key], records[key], forever)
     done = _with_runs_done(replace(done, placements={**done.placements, **unmoved}))
-    rendered, _ = works.render_fleet(done, memo.works, failures, wanted.config.policy)
+    rendered, _ = works.render_fleet(done, memo.works, failures, desired.config.policy)
     observations, inventory = dict(decision.inputs.observations), dict(before.inventory)
     left_alone = to_apply(decision).left_alone
     for name, observation in decision.inputs.observations.items():
         if not observation.reachable:
-            known, owned = before.inventory.get(name, {}), decision.seen_works.get(name, ())
-            observations[name], inventory[name] = apply.as_recorded(name, known, owned, left_alone(name))
-            wanted_keys = (manifest.key for work in rendered.get(name, ()) for manifest in work.manifests)
+            recorded, owned = before.inventory.get(name, {}), decision.seen_works.get(name, ())
+            observations[name], inventory[name] = apply.as_recorded(name, recorded, owned, left_alone(name))
+            wanted_keys = (manifest.key for manifest in manifests_on(rendered, name))
             live = {**dict.fromkeys(wanted_keys), **observations[name].live}
             observations[name] = replace(observations[name], live=live)
     return replace(
@@ -84,31 +90,35 @@ def when_rolled_out(decision: Decision, memo: Memo) -> Decision:
     )
 
 
+def _without_moves(done: PlacementRecord, now: PlacementRecord, clusters: Collection[str]) -> PlacementRecord:
+    """The record in which these clusters stay as they are now."""
+    stay = {binding.cluster: binding for binding in now.bindings if binding.cluster in clusters}
+    return replace(done, bindings=tuple(stay.get(binding.cluster, binding) for binding in done.bindings))
+
+
 def _with_runs_done(state: FleetState) -> FleetState:
     """The state when the runs that are under way are through, in the order in which they were seen."""
-    records, every = dict(state.placements), tuple(s for found in state.overrides.values() for s in found)
+    records, overrides = dict(state.placements), tuple(chain.from_iterable(state.overrides.values()))
     for run in sorted(state.runs.values(), key=lambda run: (run.created, run.key)):
         record = records.get(run.placement)
-        if record is None or run.finished or run.fell_back:
+        if record is None or not run.goes_forward:
             continue
-        updates = {cluster.cluster: cluster for stage in run.status.stages for cluster in stage.clusters}
-        references = {n: (one.cluster_resource_overrides, one.resource_overrides) for n, one in updates.items()}
-        labels = works.pinned_labels(references, every, state.clusters)
-        left = (
-            {cluster.cluster for cluster in run.status.deletion.clusters} if run.status.deletion is not None else set()
-        )
+        updates = {cluster.cluster: cluster for cluster in run.status.clusters}
+        contents = {name: ClusterContent.of(update) for name, update in updates.items()}
+        labels = works.pinned_labels(contents, overrides, state.clusters)
+        deletion = run.status.deletion
+        removed = {cluster.cluster for cluster in deletion.clusters} if deletion is not None else set()
         bindings = [
             replace(
                 binding,
                 resource_snapshot=run.snapshot,
-                cluster_resource_overrides=references[binding.cluster][0],
-                resource_overrides=references[binding.cluster][1],
                 override_labels=labels.get(binding.cluster, ()),
+                **contents[binding.cluster]._asdict(),
             )
             if binding.cluster in updates and is_active(binding)
             else binding
             for binding in record.bindings
-            if binding.cluster not in left
+            if binding.cluster not in removed
         ]
         records[run.placement] = replace(record, bindings=tuple(bindings))
     return replace(state, placements=records)
@@ -123,10 +133,13 @@ def remaining_operations(
     after = done.after
     observations = apply.merge_observations(done.inputs.observations, newly_observed)
     removing = rollout.removals(after.clusters, after.placements, after.inventory, failures)
-    planned, _ = apply.plan_fleet(after, to_apply(done), observations, removing, memo.plans, failures)
-    known = {_token(operation) for operation in now}
-    found = (operation for operation in planned if isinstance(operation, Create | Update | Delete | Refuse))
-    return tuple(operation for operation in found if _token(operation) not in known)
+    going = apply.Going(removing, done.gate.without_pace)
+    planned, _ = apply.plan_fleet(
+        after, to_apply(done)._replace(order=NO_ORDER), observations, going, memo.plans, failures
+    )
+    current = {_token(operation) for operation in now}
+    writes = (operation for operation in planned if isinstance(operation, Create | Update | Delete | Refuse))
+    return tuple(operation for operation in writes if _token(operation) not in current)
 
 
 def _token(operation: Operation) -> Token:

@@ -15,7 +15,7 @@ from datetime import datetime
 
 from gitfleet import status
 from gitfleet.api.conditions import ConditionType, Reason, Status
-from gitfleet.api.faults import Fault, Severity
+from gitfleet.api.faults import Fault, warning_of
 from gitfleet.api.pins import PINS, Pin
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import ResourceSnapshot
@@ -34,17 +34,17 @@ class Followed:
     why: str = ""
 
 
-def pins_of(wanted: Desired) -> Mapping[PlacementKey, Pin]:
+def pins_of(desired: Desired) -> Mapping[PlacementKey, Pin]:
     """The pins by placement."""
-    return {pin.placement: pin for pin in wanted.pins.values()}
+    return {pin.placement: pin for pin in desired.pins.values()}
 
 
-def followed(record: PlacementRecord, pin: Pin | None, wanted: Desired) -> Followed | None:
+def followed(record: PlacementRecord, pin: Pin | None, desired: Desired) -> Followed | None:
     """What a pin keeps of its placement; None where there is no pin, or where runs name the snapshots."""
     if record.placement.strategy.external:
         return None
     if pin is None:
-        return Followed(None, record.latest_resources) if record.is_pinned and wanted.holds_removals else None
+        return Followed(None, record.latest_resources) if record.is_pinned and desired.refused else None
     if why := _unusable(record, pin):
         return Followed(pin, why=ReconcileText.UNTIL_THEN_NOTHING_ROLLED_OUT(why=why))
     snapshot = record.latest_resources
@@ -62,46 +62,45 @@ def kept_by(record: PlacementRecord, pin: Pin | None) -> frozenset[str]:
     return frozenset((named.name,)) if named is not None else frozenset()
 
 
-def with_pin(record: PlacementRecord, found: Followed | None, waiting: str, now: datetime) -> PlacementRecord:
+def with_pin(record: PlacementRecord, pinned: Followed | None, waiting: str, now: datetime) -> PlacementRecord:
     """The record with its condition: what a pin keeps and what is `waiting` for its end, or why it keeps nothing."""
-    said = None
-    if found is not None:
-        pin = found.pin
+    content = None
+    if pinned is not None:
+        pin = pinned.pin
         if pin is None:
             return record
-        where = f"{pin.origin.path}:{pin.origin.line}" if pin.origin is not None else f"Pin {pin.name}"
-        if found.snapshot is None:
-            said = Status.FALSE, Reason.PIN_UNUSABLE, ReconcileText.CANNOT_FOLLOWED(where=where, why=found.why)
+        where = pin.origin or f"Pin {pin.name}"
+        if pinned.snapshot is None:
+            content = Status.FALSE, Reason.PIN_UNUSABLE, ReconcileText.CANNOT_FOLLOWED(where=where, why=pinned.why)
         else:
-            rest = (
+            newer = (
                 ReconcileText.WAITS_UNTIL_FILE_REMOVED(waiting=waiting)
                 if waiting
                 else ReconcileText.NOTHING_NEWER_WAITS()
             )
-            said = Status.TRUE, Reason.PIN_IN_FORCE, f"{where} {_keeps(pin)}; {rest}"
-    return status.with_condition(record, ConditionType.PINNED, said, now)
+            content = Status.TRUE, Reason.PIN_IN_FORCE, f"{where} {_keeps(pin)}; {newer}"
+    return status.with_condition(record, ConditionType.PINNED, content, now)
 
 
-def pin_warnings(wanted: Desired, records: Mapping[PlacementKey, PlacementRecord]) -> Iterator[Fault]:
+def pin_warnings(desired: Desired, records: Mapping[PlacementKey, PlacementRecord]) -> Iterator[Fault]:
     """A warning for each pin, by what is known of its placement."""
-    for pin in wanted.pins.values():
-        placement = wanted.placements.get(pin.placement)
+    for pin in desired.pins.values():
+        placement = desired.placements.get(pin.placement)
         if placement is None:  # said where all names are
             continue
-        path, line = (pin.origin.path, pin.origin.line) if pin.origin is not None else (PINS, 1)
         if placement.strategy.external:
             message = ReconcileText.COUNTS_NOTHING_RUNS_NAME_SNAPSHOTS(placement=pin.placement, snapshot=pin.snapshot)
         else:
             record = records.get(pin.placement) or PlacementRecord(placement=placement)
             newer = [s.index for s in record.resource_snapshots if s.index > pin.snapshot and s.hash != pin.digest]
             waiting = ReconcileText.SNAPSHOT_NEWER(newer=newer[-1]) if newer else "newer content"
-            kept = ReconcileText.WAITS_UNTIL_FILE_REMOVED_2(keeps=_keeps(pin, str(pin.placement)), waiting=waiting)
-            message = _unusable(record, pin) or kept
-        yield Fault(path, line, f"Pin/{pin.name}", "", message, Severity.WARNING)
+            pinned = ReconcileText.WAITS_UNTIL_FILE_REMOVED_2(keeps=_keeps(pin, str(pin.placement)), waiting=waiting)
+            message = _unusable(record, pin) or pinned
+        yield warning_of(pin.origin, f"Pin/{pin.name}", message, PINS)
 
 
-def _keeps(pin: Pin, what: str = "it") -> str:
-    return ReconcileText.KEEPS_CONTENT_SNAPSHOT(what=what, snapshot=pin.snapshot) + (
+def _keeps(pin: Pin, subject: str = "it") -> str:
+    return ReconcileText.KEEPS_CONTENT_SNAPSHOT(what=subject, snapshot=pin.snapshot) + (
         f" ({pin.reason})" if pin.reason else ""
     )
 
@@ -110,13 +109,15 @@ def _unusable(record: PlacementRecord, pin: Pin) -> str:
     """Why the placement has nothing that the pin could keep, and what to do; "" where it has."""
     named = _named(record, pin)
     if named is None:
-        known = ", ".join(str(snapshot.index) for snapshot in record.resource_snapshots) or "none"
-        return ReconcileText.NO_SNAPSHOT_NAME_ONE_THESE(placement=pin.placement, snapshot=pin.snapshot, known=known)
+        indexes = ", ".join(str(snapshot.index) for snapshot in record.resource_snapshots) or "none"
+        return ReconcileText.NO_SNAPSHOT_NAME_ONE_THESE.coded(
+            placement=pin.placement, snapshot=pin.snapshot, known=indexes
+        )
     if named.hash != pin.digest:
         content = ReconcileText.SNAPSHOT_DIGEST_OTHER_CONTENT(
             snapshot=pin.snapshot, placement=pin.placement, hash=named.hash
         )
-        return ReconcileText.WRITE_ONLY_IF_MEANT(content=content)
+        return ReconcileText.WRITE_ONLY_IF_MEANT.coded(content=content)
     return ""
 
 

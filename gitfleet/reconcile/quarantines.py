@@ -23,13 +23,13 @@ Quarantines = Mapping[PlacementKey, Mapping[str, Quarantine]]
 """By placement and digest."""
 
 
-def in_force(wanted: Desired, known: Mapping[str, Quarantine]) -> Quarantines:
+def in_force(desired: Desired, previous: Mapping[str, Quarantine]) -> Quarantines:
     """The quarantines that hold. While a file cannot be read, what was recorded of it holds on."""
-    found: dict[PlacementKey, dict[str, Quarantine]] = {}
-    for one in recorded(wanted, known).values():
-        if not one.lifted:
-            found.setdefault(one.placement, {})[one.digest] = one
-    return found
+    by_placement: dict[PlacementKey, dict[str, Quarantine]] = {}
+    for quarantine in recorded(desired, previous).values():
+        if not quarantine.lifted:
+            by_placement.setdefault(quarantine.placement, {})[quarantine.digest] = quarantine
+    return by_placement
 
 
 def with_quarantines(state: FleetState, inputs: Inputs) -> FleetState:
@@ -42,15 +42,15 @@ def with_quarantines(state: FleetState, inputs: Inputs) -> FleetState:
         for key, run in state.runs.items()
         if run.fell_back and not (key in before.runs and before.runs[key].fell_back)
     ]
-    found = recorded(inputs.desired, before.quarantines, begun, state.placements, inputs.now)
-    return replace(state, quarantines=found)
+    quarantines = recorded(inputs.desired, before.quarantines, begun, state.placements, inputs.now)
+    return replace(state, quarantines=quarantines)
 
 
 def with_rollbacks_undone(after: FleetState, before: FleetState, written: FleetState) -> FleetState:
     """The state `after` a decision, where the runs and placements whose quarantine could not be `written` are as they
     were: then the next pass rolls back, and no rollback is without its quarantine."""
-    lost = [one for name, one in after.quarantines.items() if one.run and name not in written.quarantines]
-    names, keys = {one.run for one in lost}, {one.placement for one in lost} & before.placements.keys()
+    lost = [q for name, q in after.quarantines.items() if q.run and name not in written.quarantines]
+    names, keys = {q.run for q in lost}, {q.placement for q in lost} & before.placements.keys()
     runs = {key: run for key, run in before.runs.items() if str(key) in names}
     if not runs:
         return after
@@ -59,8 +59,8 @@ def with_rollbacks_undone(after: FleetState, before: FleetState, written: FleetS
 
 
 def recorded(
-    wanted: Desired,
-    known: Mapping[str, Quarantine],
+    desired: Desired,
+    previous: Mapping[str, Quarantine],
     runs: Iterable[RunRecord] = (),
     placements: Mapping[PlacementKey, PlacementRecord] | None = None,
     now: datetime | None = None,
@@ -68,24 +68,26 @@ def recorded(
     """The quarantines of the state branch, by name; the very mapping of before when nothing changed. `runs` are those
     that began to roll back in this pass. Those of runs stay as long as their placement is there (among `placements`,
     None: all are), lifted where a file says so; those of people as long as their file is."""
-    written = sorted(wanted.quarantines.values(), key=lambda one: one.name)
-    lifted = {one.content for one in written if one.lifted}
-    kept = {n: one for n, one in known.items() if one.run or (wanted.holds_removals and n not in wanted.quarantines)}
+    written = sorted(desired.quarantines.values(), key=lambda q: q.name)
+    lifted = {q.content for q in written if q.lifted}
+    retained = {n: q for n, q in previous.items() if q.run or (desired.refused and n not in desired.quarantines)}
     records = placements or {}
-    left = (left_by(run, records[run.placement], now) for run in runs if run.placement in records)
-    fresh = {one.name: one for one in left if one is not None}
-    mine = {n: one for n, one in {**fresh, **kept}.items() if placements is None or one.placement in placements}
-    taken = {one.content for one in mine.values()}
-    found = {n: replace(one, lifted=one.content in lifted) if one.run else one for n, one in mine.items()}
-    for one in written:
-        if not one.lifted and one.content not in taken:
-            # A run's may have its name.
-            name = one.name if one.name not in found else quarantine_name(one.placement, one.digest)
-            before = known.get(name)
-            since = before.since if before is not None and before.content == one.content else now
-            found[name] = replace(one, name=name, since=since, body={}, origin=None, lifted=one.content in lifted)
-    found = dict(sorted(found.items()))
-    return known if found == known else found
+    begun = (left_by(run, records[run.placement], now) for run in runs if run.placement in records)
+    fresh = {q.name: q for q in begun if q is not None}
+    present = {n: q for n, q in {**fresh, **retained}.items() if placements is None or q.placement in placements}
+    taken = {q.content for q in present.values()}
+    quarantines = {n: replace(q, lifted=q.content in lifted) if q.run else q for n, q in present.items()}
+    for quarantine in written:
+        if not quarantine.lifted and quarantine.content not in taken:
+            name = quarantine.name
+            if name in quarantines:  # a run's may have its name
+                name = quarantine_name(quarantine.placement, quarantine.digest)
+            before = previous.get(name)
+            since = before.since if before is not None and before.content == quarantine.content else now
+            lift = quarantine.content in lifted
+            quarantines[name] = replace(quarantine, name=name, since=since, body={}, origin=None, lifted=lift)
+    quarantines = dict(sorted(quarantines.items()))
+    return previous if quarantines == previous else quarantines
 
 
 def left_by(run: RunRecord, record: PlacementRecord, now: datetime | None) -> Quarantine | None:
@@ -94,10 +96,10 @@ def left_by(run: RunRecord, record: PlacementRecord, now: datetime | None) -> Qu
     if snapshot is None:
         return None
     name = quarantine_name(run.placement, snapshot.hash)
-    said = [
+    messages = [
         c.message for c in run.status.conditions if c.type in (RunConditionType.SUCCEEDED, RunConditionType.PROGRESSING)
     ]
-    why = said[-1] if said else ""
+    why = messages[-1] if messages else ""
     return Quarantine(
         name=name,
         placement=run.placement,

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gitfleet import approvals, removals
-from gitfleet.api.conditions import Condition, Reason, Status
+from gitfleet.api.conditions import APPROVED, Condition, Reason, Status
 from gitfleet.api.faults import Fault
-from gitfleet.api.holds import APPROVED, Hold
+from gitfleet.api.holds import Hold
 from gitfleet.api.runs import ApprovalRequest, RunRecord
 from gitfleet.api.staged import Approval
 from gitfleet.api.values import NamespacedName
@@ -32,13 +32,13 @@ def answers_to(
 ) -> Mapping[NamespacedName, Approval]:
     """What people's approvals come to by the fleet's policy (who, how many), or why they do not count yet.
     `unmeant` are those for no request."""
-    found: dict[NamespacedName, Approval] = {}
+    answers: dict[NamespacedName, Approval] = {}
     for request in requests:
-        verdict, asked = _verdict(request, inputs), staged.asked(request)
-        names = [NamespacedName(asked.namespace, name) for name in (asked.name, *asked.aliases)]
+        verdict, question = _verdict(request, inputs), staged.asked(request)
+        names = [NamespacedName(question.namespace, name) for name in (question.name, *question.aliases)]
         named = {name: inputs.desired.approvals[name] for name in names if name in inputs.desired.approvals}
         meant = inputs.desired.approvals_by_request
-        wrong = approvals.wrong_approvals([asked], unmeant, meant) if not named else ()
+        wrong = approvals.wrong_approvals([question], unmeant, meant) if not named else ()
         answer, waits = verdict.answer, verdict.waits or "; ".join(map(str, wrong))
         if answer is None and waits:
             answer = Condition(
@@ -50,21 +50,21 @@ def answers_to(
             )
         if answer is not None:
             named = {request.key: Approval(key=request.key, conditions=(answer,))}
-        found |= named
-    return found
+        answers |= named
+    return answers
 
 
 def _verdict(request: ApprovalRequest, inputs: Inputs) -> Verdict:
     """What the approvals of a request come to together."""
-    wanted, meant = inputs.desired, meant_for(request, inputs.desired)
-    return approvals.judge(staged.asked(request), meant, inputs.approvals, wanted.config.approvals, inputs.now)
+    desired, meant = inputs.desired, meant_for(request, inputs.desired)
+    return approvals.judge(staged.asked(request), meant, inputs.approvals, desired.config.approvals, inputs.now)
 
 
-def meant_for(request: ApprovalRequest, wanted: Desired) -> Sequence[Approval]:
+def meant_for(request: ApprovalRequest, desired: Desired) -> Sequence[Approval]:
     """The approvals under all names of a request; one that says it is for another is left out."""
     own = (request.parent_run, request.target_stage)
-    every = approvals.given(staged.asked(request), wanted.approvals_by_request)
-    return [one for one in every if (one.parent_run, one.target_stage) in (own, (None, None))]
+    candidates = approvals.given(staged.asked(request), desired.approvals_by_request)
+    return [approval for approval in candidates if (approval.parent_run, approval.target_stage) in (own, (None, None))]
 
 
 def uncounted(inputs: Inputs, runs: Mapping[NamespacedName, RunRecord]) -> Iterator[Fault]:
@@ -80,19 +80,19 @@ def _waits(request: ApprovalRequest, runs: Mapping[NamespacedName, RunRecord]) -
     return request.answer is None and run is not None and not run.finished
 
 
-def wrong_approvals(holds: Iterable[Hold], before: FleetState, wanted: Desired) -> Iterator[Fault]:
+def wrong_approvals(holds: Iterable[Hold], before: FleetState, desired: Desired) -> Iterator[Fault]:
     """A warning for each approval that answers none of the holds and of the stages' requests, or another stage than it
     says, while one waits that it may be meant for."""
-    asked = [(removals.asked(hold), hold.answer is None) for hold in holds]
-    asked += [(staged.asked(request), _waits(request, before.runs)) for request in before.approvals.values()]
-    meant = wanted.approvals_by_request
-    unmeant = approvals.unasked((one for one, _ in asked), wanted.approvals, meant)
-    return approvals.wrong_approvals([one for one, waits in asked if waits], unmeant, meant)
+    questions = [(removals.asked(hold), hold.answer is None) for hold in holds]
+    questions += [(staged.asked(request), _waits(request, before.runs)) for request in before.approvals.values()]
+    meant = desired.approvals_by_request
+    unmeant = approvals.unasked((question for question, _ in questions), desired.approvals, meant)
+    return approvals.wrong_approvals([question for question, waits in questions if waits], unmeant, meant)
 
 
-def asked_of_people(before: FleetState, wanted: Desired) -> Iterator[Asked]:
+def asked_of_people(before: FleetState, desired: Desired) -> Iterator[Asked]:
     """What those requests of runs ask that people have said something to, with the change that is approved."""
     for request in before.approvals.values():
-        run, asked = before.runs.get(request.run), staged.asked(request)
-        if run is not None and not request.accepted and approvals.given(asked, wanted.approvals_by_request):
-            yield replace(asked, changes=changes_of(run, before, wanted))
+        run, question = before.runs.get(request.run), staged.asked(request)
+        if run is not None and not request.accepted and approvals.given(question, desired.approvals_by_request):
+            yield replace(question, changes=changes_of(run, before, desired))

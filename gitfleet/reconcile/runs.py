@@ -9,20 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 
 from gitfleet import approvals, rollout, works
-from gitfleet.api.bindings import Binding, is_active
+from gitfleet.api.bindings import Binding, ClusterContent, is_active
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Condition
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.runs import ApprovalRequest, RunRecord
 from gitfleet.api.snapshots import OverrideSnapshot
-from gitfleet.api.staged import Approval, StagedRun, strategy_kind
+from gitfleet.api.staged import Approval, RunState, StagedRun, strategy_kind
 from gitfleet.api.values import NamespacedName
 from gitfleet.model.calls import Call
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.model.rolling import RolloutPlan
+from gitfleet.model.rolling import Frozen, RolloutPlan
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.reconcile.quarantines import left_by
 from gitfleet.reconcile.run_approvals import answers_to
@@ -37,7 +38,7 @@ class Runs:
     step, each with the state that people want now."""
 
     records: Mapping[NamespacedName, RunRecord] = field(default_factory=dict)
-    states: Mapping[NamespacedName, str] = field(default_factory=dict)
+    states: Mapping[NamespacedName, RunState] = field(default_factory=dict)
     requests: Requests = field(default_factory=dict)
     unmeant: Sequence[Approval] = ()
     """The approvals that are meant for no request."""
@@ -53,43 +54,42 @@ class Runs:
     def snapshots_of(self, record: PlacementRecord) -> frozenset[str]:
         """The names of the snapshots that a placement's unfinished runs need, also to go back (decision D17)."""
         runs = self.unfinished(record.placement.key)
-        found = (staged.snapshot_for(run, record) for run in runs)
+        snapshots = (staged.snapshot_for(run, record) for run in runs)
         former = (former.resource_snapshot for run in runs for _, former in run.formers)
-        return frozenset((*(snapshot.name for snapshot in found if snapshot is not None), *former))
+        return frozenset((*(snapshot.name for snapshot in snapshots if snapshot is not None), *former))
 
     @cached_property
     def _unfinished(self) -> dict[PlacementKey, tuple[RunRecord, ...]]:
         """Each placement asks in each pass, and most runs that there are were over long ago."""
-        found: dict[PlacementKey, list[RunRecord]] = {}
+        unfinished: dict[PlacementKey, list[RunRecord]] = {}
         for run in sorted(self.records.values(), key=lambda run: (run.created, run.key)):
             if not run.finished:
-                found.setdefault(run.placement, []).append(run)
-        return {key: tuple(runs) for key, runs in found.items()}
+                unfinished.setdefault(run.placement, []).append(run)
+        return {key: tuple(runs) for key, runs in unfinished.items()}
 
     @cached_property
     def _requests(self) -> Mapping[tuple[str, str | None], Requests]:
-        found: dict[tuple[str, str | None], dict[NamespacedName, ApprovalRequest]] = {}
+        by_run: dict[tuple[str, str | None], dict[NamespacedName, ApprovalRequest]] = {}
         for key, request in self.requests.items():
-            found.setdefault((key.namespace, request.parent_run), {})[key] = request
-        return found
+            by_run.setdefault((key.namespace, request.parent_run), {})[key] = request
+        return by_run
 
 
 def runs_of(inputs: Inputs) -> Runs:
     """The runs of the commit. One that the commit has no more is forgotten, and what it moved stays as it is, unless a
     file could not be read (invariant 2)."""
-    wanted, before = inputs.desired, inputs.before
-    records = {key: run for key, run in before.runs.items() if wanted.holds_removals or key in wanted.runs}
-    states = {key: run.state or "Run" for key, run in records.items()}
-    for key, run in wanted.runs.items():
-        known, states[key] = records.get(key), run.state or "Run"
-        if known is None or _target(known) != _target(run):
+    desired, before = inputs.desired, inputs.before
+    records = {key: run for key, run in before.runs.items() if desired.refused or key in desired.runs}
+    for key, run in desired.runs.items():
+        if key not in records or _target(records[key]) != _target(run):
             records[key] = staged.new_run(run, inputs.now)
-    kept = {(key.namespace, key.name) for key in records}
+    states = {key: desired.runs.get(key, run).state or RunState.RUN for key, run in records.items()}
+    names = {(key.namespace, key.name) for key in records}
     requests = {
-        key: request for key, request in before.approvals.items() if (key.namespace, request.parent_run) in kept
+        key: request for key, request in before.approvals.items() if (key.namespace, request.parent_run) in names
     }
-    asked = map(staged.asked, before.approvals.values())
-    unmeant = approvals.unasked(asked, wanted.approvals, wanted.approvals_by_request)
+    questions = map(staged.asked, before.approvals.values())
+    unmeant = approvals.unasked(questions, desired.approvals, desired.approvals_by_request)
     return Runs(records=dict(sorted(records.items())), states=states, requests=requests, unmeant=unmeant)
 
 
@@ -106,10 +106,9 @@ class Beside:
     clusters: Mapping[str, MemberCluster]
     overrides: tuple[OverrideSnapshot, ...] = ()
     every_override: tuple[OverrideSnapshot, ...] = ()
-    held: works.HeldObjects = field(default_factory=dict)
-    unwritten: works.Unwritten = works.Unwritten()
     disturbed: frozenset[str] = frozenset()
     freezes: rollout.Freezes = rollout.Freezes()
+    waits: Mapping[str, Frozen] = field(default_factory=dict)
     quarantined: Mapping[str, str] = field(default_factory=dict)
     awaits_namespace: frozenset[str] = frozenset()
     had: Mapping[str, Binding] = field(default_factory=dict)
@@ -140,12 +139,12 @@ def advance(
     beside = replace(beside, had={b.cluster: b for b in record.bindings if is_active(b)} if record else {})
     runs = beside.runs.unfinished(key)
     advanced = _advanced(runs, record, scheduled, beside, failures)
-    fallen = [now for was, now in zip(runs, advanced.runs, strict=True) if now.fell_back and not was.fell_back]
+    fallen = [new for old, new in zip(runs, advanced.runs, strict=True) if new.fell_back and not old.fell_back]
     if record is None or len(fallen) in (0, len(runs)):
         return advanced
-    lifted = {one.content for one in beside.inputs.desired.quarantines.values() if one.lifted}
-    left = [left_by(run, record, beside.inputs.now) for run in fallen]
-    fresh = {one.digest: one.sentence for one in left if one is not None and one.content not in lifted}
+    lifted = {q.content for q in beside.inputs.desired.quarantines.values() if q.lifted}
+    quarantines = [left_by(run, record, beside.inputs.now) for run in fallen]
+    fresh = {q.digest: q.sentence for q in quarantines if q is not None and q.content not in lifted}
     warned = replace(beside, quarantined={**fresh, **beside.quarantined})
     return _advanced(runs, record, scheduled, warned, failures)
 
@@ -161,17 +160,17 @@ def _advanced(
     steps: list[staged.RunStep] = []
     requests: dict[NamespacedName, ApprovalRequest] = {}
     for at, run in enumerate(runs):
-        others = (*(step.run for step in steps if not step.run.finished), *runs[at + 1 :])
+        other_runs = (*(step.run for step in steps if not step.run.finished), *runs[at + 1 :])
         subject = Subject.of_run(run.key)
-        known = beside.runs.requests_of(run)
-        kept = staged.RunStep(run=run, bindings=record.bindings if record else (), requests=known)
-        step = failures.contain(subject, kept, _step, run, others, record, scheduled, beside)
+        own_requests = beside.runs.requests_of(run)
+        unchanged = staged.RunStep(run=run, bindings=record.bindings if record else (), requests=own_requests)
+        step = failures.contain(subject, unchanged, _step, run, other_runs, record, scheduled, beside)
         if record is not None and step.bindings != record.bindings:
             record = replace(record, bindings=step.bindings)
         requests |= step.requests
         steps.append(step)
     plan = _plan(record, steps) if record is not None and steps else None
-    calls = tuple(call for step in steps for call in step.calls)
+    calls = tuple(chain.from_iterable(step.calls for step in steps))
     return Advanced(runs=tuple(step.run for step in steps), requests=requests, record=record, plan=plan, calls=calls)
 
 
@@ -186,37 +185,37 @@ def with_runs(
     failed."""
     records, requests = dict(runs.records), dict(runs.requests)
     orphans = {run.placement for run in records.values() if not run.finished} - advanced.keys()
-    every = [*advanced.values(), *(advance(key, None, None, beside(key), failures) for key in sorted(orphans))]
-    for one in every:
-        records.update((run.key, run) for run in one.runs)
-        requests.update(one.requests)
+    results = [*advanced.values(), *(advance(key, None, None, beside(key), failures) for key in sorted(orphans))]
+    for result in results:
+        records.update((run.key, run) for run in result.runs)
+        requests.update(result.requests)
     return replace(state, runs=records, approvals=dict(sorted(requests.items())))
 
 
 def _step(
     run: RunRecord,
-    others: tuple[RunRecord, ...],
+    other_runs: tuple[RunRecord, ...],
     record: PlacementRecord | None,
     scheduled: Condition | None,
     beside: Beside,
 ) -> staged.RunStep:
-    wanted = beside.inputs.desired
-    references = _overrides(run, record, beside)
-    former = {name: (f.cluster_resource_overrides, f.resource_overrides) for name, f in run.formers if run.fell_back}
+    desired = beside.inputs.desired
+    contents = _contents(run, record, beside)
+    former = {name: ClusterContent.of(f) for name, f in run.formers if run.fell_back}
     strategy = NamespacedName(run.key.namespace, run.strategy_name)
     request = staged.RunRequest(
         run=run,
         state=beside.runs.states[run.key],
         record=record,
         scheduled=scheduled,
-        strategy=wanted.strategies.get(strategy),
-        strategy_faults=", ".join(wanted.faults_hiding(strategy_kind(run.key.namespace), strategy, "strategies")),
-        others=others,
+        strategy=desired.strategies.get(strategy),
+        strategy_faults=", ".join(desired.faults_hiding(strategy_kind(run.key.namespace), strategy, "strategies")),
+        other_runs=other_runs,
         answers=_answers_of_others(run, beside) if not run.status.stages else {},
         clusters=beside.clusters,
-        overrides=references,
-        override_commits={one.reference: one.commit for one in beside.every_override},
-        labels=works.pinned_labels(references, beside.every_override, beside.clusters),
+        contents=contents,
+        override_commits={override.reference: override.commit for override in beside.every_override},
+        labels=works.pinned_labels(contents, beside.every_override, beside.clusters),
         former_labels=works.pinned_labels(former, beside.every_override, beside.clusters),
         requests=beside.runs.requests_of(run),
         approvals=answers_to(beside.runs.requests_of(run).values(), beside.inputs, beside.runs.unmeant),
@@ -226,54 +225,52 @@ def _step(
         awaits_namespace=beside.awaits_namespace,
         silent=rollout.silent_since(record, beside.clusters) if record is not None else {},
         freezes=beside.freezes,
-        templates=wanted.metric_templates,
+        waits=beside.waits,
+        templates=desired.metric_templates,
         measured=beside.inputs.answers,
         now=beside.inputs.now,
-        commit=wanted.commit,
+        commit=desired.commit,
     )
     return staged.advance_run(request)
 
 
 def _answers_of_others(run: RunRecord, beside: Beside) -> dict[str, NamespacedName]:
     """The names of approvals of the runs of a namespace that began before this one, or are to begin first."""
-    found: dict[str, NamespacedName] = {}
-    for other in beside.runs.records.values():
-        first = (other.created, other.key) < (run.created, run.key) and not other.finished
-        if other.key.namespace == run.key.namespace and other.key != run.key and (other.status.stages or first):
-            now = beside.inputs.desired.strategies.get(NamespacedName(other.key.namespace, other.strategy_name))
-            stages = other.status.strategy.stages if other.status.strategy else now.stages if now else ()
-            found |= dict.fromkeys(staged.answer_names(other, stages), other.key)
-    return found
+    names: dict[str, NamespacedName] = {}
+    for rival in beside.runs.records.values():
+        first = (rival.created, rival.key) < (run.created, run.key) and not rival.finished
+        if rival.key.namespace == run.key.namespace and rival.key != run.key and (rival.status.stages or first):
+            written = beside.inputs.desired.strategies.get(NamespacedName(rival.key.namespace, rival.strategy_name))
+            strategy = rival.status.strategy or written
+            names |= dict.fromkeys(staged.answer_names(rival, strategy.stages if strategy else ()), rival.key)
+    return names
 
 
-def _overrides(run: RunRecord, record: PlacementRecord | None, beside: Beside) -> dict[str, works.References]:
-    """The overrides that each cluster gets: pinned when the run begins, those of the snapshot that it rolls out."""
+def _contents(run: RunRecord, record: PlacementRecord | None, beside: Beside) -> dict[str, ClusterContent]:
+    """What each cluster gets of the snapshot that the run rolls out: pinned when the run begins."""
     if run.status.stages:
-        clusters = (cluster for stage in run.status.stages for cluster in stage.clusters)
-        return {c.cluster: (c.cluster_resource_overrides, c.resource_overrides) for c in clusters}
-    snapshot = staged.snapshot_for(run, record) if record is not None else None
-    if record is None or snapshot is None:
+        return {c.cluster: ClusterContent.of(c) for c in run.status.clusters}
+    if record is None or (snapshot := staged.snapshot_for(run, record)) is None:
         return {}
     alone = replace(record, resource_snapshots=(snapshot,))
-    target = works.target_overrides(alone, beside.overrides, beside.clusters, beside.held, beside.unwritten)
-    return dict(target.references)
+    return dict(works.target_contents(alone, beside.overrides, beside.clusters).contents)
 
 
 def _plan(record: PlacementRecord, steps: Iterable[staged.RunStep]) -> RolloutPlan:
     """What the runs moved and what they wait for, as the plan of a rolling update says it."""
-    every = tuple(steps)
-    moves = tuple(move for step in every for move in step.moves)
-    held = {held.cluster: held for step in every for held in step.held}
-    clocks = [step.clock for step in every if step.clock is not None]
-    busy = {*held, *(move.cluster for move in moves)}
+    all_steps = tuple(steps)
+    moves = tuple(chain.from_iterable(step.moves for step in all_steps))
+    blocked = dict(chain.from_iterable(step.blocked.items() for step in all_steps))
+    clocks = [step.clock for step in all_steps if step.clock is not None]
+    busy = {*blocked, *(move.cluster for move in moves)}
     return RolloutPlan(
         moves=moves,
-        held=tuple(held.values()),
+        blocked=blocked,
         up_to_date=tuple(b.cluster for b in record.bindings if b.cluster not in busy),
         need_roll=True,
         wait=None,
         bindings=record.bindings,
         clock=min(clocks, default=None),
-        waiting=tuple(sentence for step in every for sentence in step.waiting),
-        asks=tuple(sentence for step in every for sentence in step.asks),
+        waiting=tuple(chain.from_iterable(step.waiting for step in all_steps)),
+        asks=tuple(chain.from_iterable(step.asks for step in all_steps)),
     )

@@ -6,21 +6,26 @@ prepare     the payload and the clusters indexed, the overrides that can be read
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
 
-from gitfleet import removals, schedule, snapshots, workload, works
+from gitfleet import rollout, schedule, snapshots, works
+from gitfleet.api.bindings import is_active
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.holds import Removal
+from gitfleet.api.objects import Identity
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.runs import RunRecord
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.api.staged import Eviction
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures
-from gitfleet.model.state import FleetState
-from gitfleet.model.successors import Successors
+from gitfleet.model.rolling import Frozen
+from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.reconcile.dependencies import Dependencies, Heading
 from gitfleet.reconcile.evictions import asked_for
 from gitfleet.reconcile.gates import Gates
 from gitfleet.reconcile.runs import Beside, Runs, runs_of
@@ -35,11 +40,10 @@ class SharedMemo:
     digests: schedule.BindingDigests = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Shared:
     """What all placements of one pass share; `overrides` are the latest snapshots of those that can be read,
-    `deletions` what they newly take from clusters; `kept` is what stays although no commit asks for it any more,
-    because its removal is held; `evictions` are those to be decided, by the placement that they name."""
+    `evictions` those to be decided, by the placement that they name."""
 
     inputs: Inputs
     clusters: Mapping[str, MemberCluster]
@@ -50,21 +54,21 @@ class Shared:
     override_snapshots: Mapping[OverrideKey, tuple[OverrideSnapshot, ...]]
     overrides: tuple[OverrideSnapshot, ...]
     unreadable: frozenset[str]
-    deletions: tuple[Removal, ...]
     disturbed: Mapping[PlacementKey, frozenset[str]]
     digests: schedule.BindingDigests
     evictions: Mapping[PlacementKey, tuple[Eviction, ...]]
     gates: Gates
-    kept: removals.Kept = removals.Kept()
     runs: Runs = Runs()
     rolled_out: Mapping[PlacementKey, frozenset[str]] = field(default_factory=dict)
     """The resource snapshots that workload rollouts name."""
-    successors: Successors = field(default_factory=lambda: Successors({}))
-    """Who takes over what leaves: of the placements that stay, once they are decided."""
+    decided: dict[PlacementKey, tuple[PlacementRecord, tuple[RunRecord, ...]]] = field(default_factory=dict)
+    """The placements that were decided in this pass, with their runs: those that wait for them come later."""
+    selections: dict[PlacementKey, frozenset[Identity]] = field(default_factory=dict)
+    """`selected`, as it was worked out in this pass."""
 
     def facts(self) -> tuple[object, ...]:
         """What every placement depends on beside what was seen of it, its selection and its scheduling."""
-        readable = (one for one in self.every_override if one.reference not in self.unreadable)
+        readable = (override for override in self.every_override if override.reference not in self.unreadable)
         looked_at = works.looked_at_beside_labels(readable, self.clusters)
         clusters = {name: (cluster.deleting, cluster.labels) for name, cluster in self.clusters.items()}, looked_at
         return self.overrides, self.unreadable, clusters, self.gates.quarantines, self.gates.pins
@@ -77,22 +81,48 @@ class Shared:
             clusters=self.clusters,
             overrides=self.overrides,
             every_override=self.every_override,
-            held=self.kept.overridden.get(key, {}),
-            unwritten=self.unwritten(key),
             disturbed=self.disturbed.get(key, frozenset()),
             freezes=self.gates.freezes,
             quarantined=self.gates.quarantined(key),
         )
 
+    def selected(self, key: PlacementKey) -> frozenset[Identity]:
+        """The objects that a placement selects by the commit."""
+        if key not in self.selections:
+            placement = self.inputs.desired.placements.get(key)
+            manifests = snapshots.select(placement, self.payload).manifests if placement is not None else ()
+            self.selections[key] = frozenset(manifest.key.identity for manifest in manifests)
+        return self.selections[key]
+
+    @cached_property
+    def dependencies(self) -> Dependencies:
+        """What Folders wait for by the commit."""
+        return Dependencies.of(self.payload, self.inputs.desired.placements, self.selected)
+
+    def ordered(self, placements: Iterable[PlacementKey]) -> list[PlacementKey]:
+        """The placements, each after those that it waits for."""
+        return self.dependencies.ordered(placements)
+
+    def waits(self, record: PlacementRecord) -> dict[str, Frozen]:
+        """The clusters on which a placement starts nothing, as one of its folders waits there."""
+        names = [binding.cluster for binding in record.bindings if is_active(binding)]
+        clusters = [self.clusters[name] for name in names if name in self.clusters]
+        return self.dependencies.waits(record.placement.key, clusters, self.heading, self.inputs.now)
+
+    def heading(self, key: PlacementKey) -> Heading | None:
+        """A placement as far as it is decided in this pass; None where there is none."""
+        before = self.inputs.before.placements.get(key)
+        record, runs = self.decided.get(key, (before, self.runs.unfinished(key)))
+        if record is None:
+            return None
+        refused = bool(rollout.refusal_of(record, self.gates.quarantines.get(key, {})))
+        disturbed = self.disturbed.get(key, frozenset())
+        return Heading(record=record, runs=runs, disturbed=disturbed, refused=refused)
+
     @property
     def every_override(self) -> tuple[OverrideSnapshot, ...]:
         """The snapshots of all overrides that any binding or run names still, the newest ones included."""
-        return tuple(s for found in self.override_snapshots.values() for s in found)
-
-    def unwritten(self, key: PlacementKey) -> works.Unwritten:
-        """What a placement keeps although it stands in no file."""
-        objects = self.kept.unwritten.get(key, frozenset())
-        return works.Unwritten(objects, self.every_override if objects else ())
+        return tuple(chain.from_iterable(self.override_snapshots.values()))
 
     def memo(self, failures: Failures) -> SharedMemo:
         """What the next pass may use again."""
@@ -100,15 +130,15 @@ class Shared:
         return SharedMemo(payload=self.payload_memo, index=index, digests=self.digests)
 
 
-def with_settings(state: FleetState, wanted: Desired) -> FleetState:
+def with_settings(state: FleetState, desired: Desired) -> FleetState:
     """The state as of a commit: what it says of itself, and what later commits and readers need of its settings."""
     return replace(
         state,
-        observed_commit=wanted.commit,
-        scheduler_plugins=wanted.config.scheduler_plugins,
-        mass_delete=wanted.config.mass_delete,
-        freezes=wanted.freezes,
-        last_good=wanted.last_good,
+        observed_commit=desired.commit,
+        scheduler_plugins=desired.config.scheduler_plugins,
+        removal_settings=desired.config.removals,
+        freezes=desired.freezes,
+        last_good=desired.last_good,
     )
 
 
@@ -122,14 +152,14 @@ def prepare(
 ) -> Shared:
     """Index what is wanted and the observed `clusters`; `disturbed` are the clusters on which a placement's objects are
     about to be changed."""
-    wanted, before = inputs.desired, inputs.before
+    desired, before = inputs.desired, inputs.before
     in_use = snapshots.references_of(before, failures)
     taken = snapshots.take_override_snapshots(
-        wanted.overrides, before.overrides, commit=wanted.commit, in_use=in_use, failures=failures
+        desired.overrides, before.overrides, commit=desired.commit, in_use=in_use, failures=failures
     )
     unreadable = works.unreadable_overrides(taken, failures)
-    payload, payload_memo = snapshots.index_of(wanted, memo.payload, failures)
-    latest = snapshots.current_overrides(wanted.overrides, taken)
+    payload, payload_memo = snapshots.index_of(desired, memo.payload, failures)
+    latest = snapshots.current_overrides(desired.overrides, taken)
     overrides = tuple(override for override in latest if override.reference not in unreadable)
     return Shared(
         inputs=inputs,
@@ -141,11 +171,9 @@ def prepare(
         override_snapshots=taken,
         overrides=overrides,
         unreadable=unreadable,
-        deletions=works.newly_deleted(before, clusters, overrides, failures),
         disturbed=disturbed,
-        digests={key: known for key, known in memo.digests.items() if key in before.placements},
-        evictions=asked_for(wanted, before.evictions),
+        digests={key: digest for key, digest in memo.digests.items() if key in before.placements},
+        evictions=asked_for(desired, before.evictions),
         runs=runs_of(inputs),
         gates=Gates.of(inputs, clusters),
-        rolled_out=workload.named_snapshots(wanted.rollouts.values(), before.rollouts.values()),
     )

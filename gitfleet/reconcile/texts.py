@@ -11,9 +11,13 @@ class ReconcileText(TextTable):
     CANNOT_FOLLOWED = "{where} cannot be followed: {why}"
     CLUSTER_LACKS_PINNED_CONTENT = "{placement} is pinned, and the cluster does not have the pinned content yet"
     COUNTS_NOTHING_RUNS_NAME_SNAPSHOTS = "counts for nothing, as runs name the snapshots of {placement} (strategy External); remove the file and go back with `gitfleet rollback {placement} --to {snapshot}`"
+    DEPENDENCY_NOT_AVAILABLE = "folder {folder} waits for {needed}, which is not available on {cluster} yet"
+    DEPENDENCY_NOT_PLACED = (
+        "folder {folder} waits for {needed}, which is not placed on {cluster}; place it there, or remove the dependency"
+    )
+    DEPENDENCY_UNKNOWN = "folder {folder} waits for {needed}, which is not in the repo; correct the name"
     DISRUPTION_BUDGET_ALLOWS_NO_CLUSTER = "the disruption budget of {placement} allows no further cluster with fewer pods than the manifest says; raise targetSize, or change the budget"
     DISRUPTION_BUDGET_CANNOT_READ = "the disruption budget of {placement_name} cannot be read; correct its file"
-    FILE_CONFIG_REPO_CANNOT_READ = "a file of the config repo cannot be read; correct it"
     HAS_ERRORS_CORRECT_FIRST = "{object} has an error ({place}); correct it first"
     KEEPS_CONTENT_SNAPSHOT = "keeps {what} at the content of snapshot {snapshot}"
     MAX_UNAVAILABLE_USED_UP = (
@@ -27,11 +31,14 @@ class ReconcileText(TextTable):
     OBJECTS_SNAPSHOT_NOT_ALL_STATE = (
         "the objects of snapshot {snapshot} are not all on the state branch any more; name another snapshot"
     )
+    OVERRIDE_FAILS = (
+        "does not apply to {object} on {clusters}: {problem}; correct the patch, or add what it changes to the manifest"
+    )
     PINNED = "is pinned"
     REMOVE_FILE_UNTIL_THEN_NOTHING = "{why} or remove the file; until then nothing is rolled out, and what runs stays"
+    RUN_CANNOT_BEGIN = "the run cannot begin: {why}; {remedy}"
     SNAPSHOT_DIGEST_OTHER_CONTENT = "snapshot {snapshot} of {placement} has the digest {hash}, which is other content"
     SNAPSHOT_NEWER = "snapshot {newer} or what is newer"
-    STATE_BRANCH_LOST = "the state branch lost {path}, which alone had what a hold keeps ({kind} {namespace}/{name}, say): nothing of this placement changes until the hold is answered, or what it keeps is selected again"
     UNTIL_THEN_NOTHING_ROLLED_OUT = "{why}; until then nothing is rolled out, and what runs stays"
     WAITS_UNTIL_FILE_REMOVED = "{waiting} waits until the file is removed"
     WAITS_UNTIL_FILE_REMOVED_2 = "{keeps}; {waiting} waits until the file is removed"

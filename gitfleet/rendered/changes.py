@@ -42,16 +42,16 @@ def tree_of(blobs: Iterable[tuple[str, str]]) -> Tree:
 
 @dataclass(slots=True)
 class Contents:
-    """Manifests as blobs, each written once: `known` are the bytes by id. The ids have so many digits."""
+    """Manifests as blobs, each written once: `written` are the bytes by id. The ids have so many digits."""
 
     digits: int
-    known: dict[str, bytes] = field(default_factory=dict)
+    written: dict[str, bytes] = field(default_factory=dict)
     _ids: dict[str, str] = field(default_factory=dict)
 
     def blob(self, content: bytes) -> str:
         """The id of a blob with these bytes."""
         oid = blob_id(content, self.digits)
-        self.known[oid] = content
+        self.written[oid] = content
         return oid
 
     def of(self, manifest: Manifest) -> str:
@@ -81,30 +81,30 @@ class TreeChange:
         return not self.changed
 
 
-def tree_change(wanted: Folders, own: Tree, there: Tree, readme: bytes, contents: Contents) -> TreeChange:
-    """What brings the files that are `there` to the wanted ones. `own` is what gitfleet wrote last: what stays as it is
+def tree_change(folders: Folders, own: Tree, current: Tree, readme: bytes, contents: Contents) -> TreeChange:
+    """What brings the `current` files to those of the `folders`. `own` is what gitfleet wrote last: what stays as it is
     stays as it was there."""
     files: dict[str, Files] = {"": {README_FILE: contents.blob(readme)}}
-    for path, folder in wanted.items():
-        if found := _files_of(folder, own.files.get(path, {}), own.made_of.get(path), contents):
-            files[path] = found
-    after = Tree(files=files, made_of=wanted)
+    for path, folder in folders.items():
+        if folder_files := _files_of(folder, own.files.get(path, {}), own.made_of.get(path), contents):
+            files[path] = folder_files
+    after = Tree(files=files, made_of=folders)
     changed, put, remove = dict[str, tuple[int, int]](), dict[str, str](), list[str]()
-    for path in files.keys() | there.files.keys():
-        new, old = files.get(path, {}), there.files.get(path, {})
+    for path in files.keys() | current.files.keys():
+        new, old = files.get(path, {}), current.files.get(path, {})
         if new is old or new == old:
             continue
         written = {name: oid for name, oid in new.items() if old.get(name) != oid}
-        gone = [name for name in old if name not in new]
+        removed = [name for name in old if name not in new]
         put |= {_joined(path, name): oid for name, oid in written.items()}
-        remove += [_joined(path, name) for name in gone]
-        changed[path] = (len(written), len(gone))
+        remove += [_joined(path, name) for name in removed]
+        changed[path] = (len(written), len(removed))
     if not all(map(is_path, remove)):
-        remove, put = [""], {_joined(path, name): oid for path, found in files.items() for name, oid in found.items()}
+        remove, put = [""], {_joined(path, name): oid for path, blobs in files.items() for name, oid in blobs.items()}
     return TreeChange(
         after=after,
-        write={path: contents.known[oid] for path, oid in put.items() if oid in contents.known},
-        link={path: oid for path, oid in put.items() if oid not in contents.known},
+        write={path: contents.written[oid] for path, oid in put.items() if oid in contents.written},
+        link={path: oid for path, oid in put.items() if oid not in contents.written},
         remove=sorted(remove),
         changed=dict(sorted(changed.items())),
     )
@@ -114,16 +114,16 @@ def _files_of(folder: Folder, had: Files, before: Folder | None, contents: Conte
     """The files of a folder; the very same value where nothing changes."""
     if before is folder:
         return had
-    known = before.manifests if before is not None else {}
+    previous = before.manifests if before is not None else {}
     files = {name: oid for name, oid in had.items() if oid and folder.keeps(name)}
     for name, manifest in folder.manifests.items():
-        files[name] = had[name] if name in had and _same(known.get(name), manifest) else contents.of(manifest)
+        files[name] = had[name] if name in had and _same(previous.get(name), manifest) else contents.of(manifest)
     return had if files == had else files
 
 
-def _same(one: Manifest | None, other: Manifest) -> bool:
+def _same(old: Manifest | None, new: Manifest) -> bool:
     """Whether two manifests surely give the same bytes."""
-    return one is other or (one is not None and one.digest == other.digest and not is_sops_encrypted(other.body))
+    return old is new or (old is not None and old.digest == new.digest and not is_sops_encrypted(new.body))
 
 
 def _joined(folder: str, name: str) -> str:
@@ -141,8 +141,8 @@ def commit_message(change: TreeChange, commit: str) -> tuple[str, str]:
         f"- {path if is_path(path) else 'elsewhere'}: {counted(written, 'file')} written, {removed} removed"
         for path, (written, removed) in list(change.changed.items())[:_MOST_LINES]
     ]
-    rest = len(change.changed) - _MOST_LINES
-    lines += [f"-{and_more(rest)} folders"] if rest > 0 else []
+    omitted = len(change.changed) - _MOST_LINES
+    lines += [f"-{and_more(omitted)} folders"] if omitted > 0 else []
     return subject[:_MOST_CHARACTERS], "\n".join((RenderedText.AS_COMMIT(commit=commit), "", *lines))
 
 

@@ -58,4 +58,4 @@ def _part(*encoded: str) -> str:
 def _encoded(text: str, pattern: re.Pattern[bytes] = _ENCODED) -> str:
     """A name as a part of a path: `_` divides names, a dot hides files, and all else could lead elsewhere."""
     raw = text.encode(errors="surrogatepass")
-    return pattern.sub(lambda found: b"%%%02X" % found[0][0], raw).decode("ascii") or "%"
+    return pattern.sub(lambda match: b"%%%02X" % match[0][0], raw).decode("ascii") or "%"

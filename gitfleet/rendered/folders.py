@@ -92,26 +92,28 @@ def wanted_folders(rendering: Rendering, memo: FoldersMemo) -> tuple[Folders, Fo
     going, unsound = _going(rendering.operations), _unsound(rendering.state, rendering.works)
     state, clusters = rendering.state, dict[str, tuple[OfCluster, Folders]]()
     for name in sorted({*rendering.works, *state.inventory, *unsound}):
-        asked = OfCluster(
+        facts = OfCluster(
             rendering.works.get(name, ()),
             state.inventory.get(name, _NOTHING),
             frozenset(going.get(name, ())),
             frozenset(unsound.get(name, ())),
         )
-        known = memo.clusters.get(name)
+        previous = memo.clusters.get(name)
         # Mostly the works and the inventory are the very same values, which `==` sees at once.
-        clusters[name] = known if known is not None and known[0] == asked else (asked, _of_cluster(name, asked))
-    found = {path: folder for _, folders in clusters.values() for path, folder in folders.items()}
-    return found, FoldersMemo(clusters=clusters)
+        unchanged = previous is not None and previous[0] == facts
+        clusters[name] = previous if previous and unchanged else (facts, _of_cluster(name, facts))
+    all_folders = {path: folder for _, folders in clusters.values() for path, folder in folders.items()}
+    return all_folders, FoldersMemo(clusters=clusters)
 
 
 def _going(operations: Iterable[Operation]) -> dict[str, set[tuple[PlacementKey, Identity]]]:
     """By cluster what leaves it now, or has left it."""
-    found: dict[str, set[tuple[PlacementKey, Identity]]] = {}
-    for one in operations:
-        if isinstance(one, Delete | Release) or (isinstance(one, Keep) and one.code is KeepCode.TERMINATING):
-            found.setdefault(one.cluster, set()).add((one.placement, one.key.identity))
-    return found
+    leaving: dict[str, set[tuple[PlacementKey, Identity]]] = {}
+    for operation in operations:
+        terminating = isinstance(operation, Keep) and operation.code is KeepCode.TERMINATING
+        if terminating or isinstance(operation, Delete | Release):
+            leaving.setdefault(operation.cluster, set()).add((operation.placement, operation.key.identity))
+    return leaving
 
 
 def _unsound(state: FleetState, works: Mapping[str, tuple[Work, ...]]) -> dict[str, set[PlacementKey]]:
@@ -119,22 +121,22 @@ def _unsound(state: FleetState, works: Mapping[str, tuple[Work, ...]]) -> dict[s
     out yet, or its work cannot be used."""
     sound = {
         (work.cluster, work.placement)
-        for found in works.values()
-        for work in found
+        for cluster_works in works.values()
+        for work in cluster_works
         if work.error is None and not work.apply_strategy.type.only_reports
     }
-    found: dict[str, set[PlacementKey]] = {}
+    unsound: dict[str, set[PlacementKey]] = {}
     for key, record in state.placements.items():
         for binding in record.bindings:
             if binding.deleting is None and (binding.cluster, key) not in sound:
-                found.setdefault(binding.cluster, set()).add(key)
-    return found
+                unsound.setdefault(binding.cluster, set()).add(key)
+    return unsound
 
 
-def _of_cluster(cluster: str, asked: OfCluster) -> Folders:
-    owners = {key.identity: entry.placement for key, entry in asked.owned.items()}
-    holders = {identity: owner for identity, owner in owners.items() if owner in asked.unsound}
-    sound = [work for work in asked.works if work.placement not in asked.unsound]
+def _of_cluster(cluster: str, facts: OfCluster) -> Folders:
+    owners = {key.identity: entry.placement for key, entry in facts.owned.items()}
+    holders = {identity: owner for identity, owner in owners.items() if owner in facts.unsound}
+    sound = [work for work in facts.works if work.placement not in facts.unsound]
     for work in sound:
         for manifest in work.manifests:
             identity = manifest.key.identity
@@ -144,16 +146,16 @@ def _of_cluster(cluster: str, asked: OfCluster) -> Folders:
                 holders.setdefault(identity, work.placement)
     folders: dict[str, Folder] = {}
     for work in sound:
-        mine = (m for m in work.manifests if holders[m.key.identity] == work.placement)
-        folders[folder_path(cluster, work.placement)] = Folder({file_name(m.key): m for m in mine})
-    placed = frozenset(name for folder in folders.values() for name in folder.manifests) if asked.unsound else None
-    compared = {work.placement for work in asked.works if work.error is None}
-    for key in asked.unsound:
+        manifests = (m for m in work.manifests if holders[m.key.identity] == work.placement)
+        folders[folder_path(cluster, work.placement)] = Folder({file_name(m.key): m for m in manifests})
+    placed = frozenset(name for folder in folders.values() for name in folder.manifests) if facts.unsound else None
+    compared = {work.placement for work in facts.works if work.error is None}
+    for key in facts.unsound:
         needed = key in owners.values() and key not in compared
         folders[folder_path(cluster, key)] = Folder({}, None, placed or frozenset(), needed)
-    for entry in asked.owned.values():
+    for entry in facts.owned.values():
         identity = entry.key.identity
-        if identity in holders or (entry.placement, identity) in asked.going:
+        if identity in holders or (entry.placement, identity) in facts.going:
             continue
         path = folder_path(cluster, entry.placement)
         folder = folders.get(path, Folder({}))

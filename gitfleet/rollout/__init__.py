@@ -2,15 +2,18 @@
 
     plan_rollout        one planning step of the rolling update
     refusal_of, recorded_refusal    why no cluster may get a placement's newest snapshot
+    recorded_waits      where a folder of a placement waits for another one
+    renumbered          clusters whose content a new snapshot leaves as it is
     request_for         the request for it, from a placement's record
+    unavailable_period  how long what cannot be tracked counts as unavailable
     is_ready            whether a binding's resources are available at its present generation
     has_failed          whether what a binding has cannot be counted on any more
     needs_new_run       whether a run gave a binding what cannot be rendered
     is_diff_reported    whether a binding reports differences and applies nothing
     budget              the arithmetic of maxUnavailable and maxSurge
     evict               what becomes of evictions, and of the bindings that they name
-    evict_nothing, evict_no_more, evicted_elsewhere
-                        evictions of a placement that does not exist, and one whose end was lost
+    evict_nothing, evicted_elsewhere
+                        evictions of a placement that does not exist
     evicted_since       what was evicted between two states
     eviction_waits      what an eviction says while its cluster is frozen
     disruptions         what a disruption budget allows
@@ -19,16 +22,12 @@
     waiting_for         what a placement is still waiting for, in a sentence
     way_out             what a binding keeps that needs a new run, in a sentence
     freezes_at          the freezes in force at a moment, and what they hold
-    freezes_naming      one that names a placement and not another one
     next_expiry         when the next one with a date ends for good
     silent_since        the clusters that do not answer, and since when
     long_silent         those of the fleet that others go on without
-    awaiting_successors, frozen_removals, give_up, take_back, removals, release_left, next_forced_leave, owners_of,
+    frozen_removals, give_up, take_back, removals, release_left, next_forced_leave, owners_of,
     retire_bindings,
     without_left        placements and clusters that go as a whole
-
-Staged runs will use `moves` (what a move makes of a binding), `budgets` (how many may move) and `waits` (when to plan
-again); none of these knows the order of the rolling update.
 
 Forbidden here: choosing clusters, reading manifests, talking to clusters. Same request, same plan.
 
@@ -40,16 +39,14 @@ from gitfleet.rollout.evictions import (
     Disruptions,
     disruptions,
     evict,
-    evict_no_more,
     evict_nothing,
     evicted_elsewhere,
     evicted_since,
     eviction_waits,
 )
-from gitfleet.rollout.freezes import Freezes, freezes_at, freezes_naming, next_expiry
+from gitfleet.rollout.freezes import Freezes, freezes_at, next_expiry
 from gitfleet.rollout.leaving import (
     Owners,
-    awaiting_successors,
     frozen_removals,
     give_up,
     next_forced_leave,
@@ -61,11 +58,19 @@ from gitfleet.rollout.leaving import (
     without_left,
 )
 from gitfleet.rollout.plan import plan_rollout
-from gitfleet.rollout.readiness import Readiness, has_failed, is_diff_reported, is_ready, needs_new_run
-from gitfleet.rollout.requests import recorded_refusal, refusal_of, request_for
+from gitfleet.rollout.readiness import (
+    STUCK_AFTER,
+    Readiness,
+    has_failed,
+    is_diff_reported,
+    is_ready,
+    needs_new_run,
+    unavailable_period,
+)
+from gitfleet.rollout.renumbering import renumbered
+from gitfleet.rollout.requests import recorded_refusal, recorded_waits, refusal_of, request_for
 from gitfleet.rollout.silence import LEFT_OUT_AFTER, long_silent, silent_since
 from gitfleet.rollout.waiting import kept_there, run_awaited, waiting_for, way_out
-from gitfleet.rollout.waits import STUCK_AFTER
 
 __all__ = [
     "LEFT_OUT_AFTER",
@@ -76,17 +81,14 @@ __all__ = [
     "Freezes",
     "Owners",
     "Readiness",
-    "awaiting_successors",
     "budget",
     "disruptions",
     "evict",
-    "evict_no_more",
     "evict_nothing",
     "evicted_elsewhere",
     "evicted_since",
     "eviction_waits",
     "freezes_at",
-    "freezes_naming",
     "frozen_removals",
     "give_up",
     "has_failed",
@@ -100,14 +102,17 @@ __all__ = [
     "owners_of",
     "plan_rollout",
     "recorded_refusal",
+    "recorded_waits",
     "refusal_of",
     "release_left",
     "removals",
+    "renumbered",
     "request_for",
     "retire_bindings",
     "run_awaited",
     "silent_since",
     "take_back",
+    "unavailable_period",
     "waiting_for",
     "way_out",
     "without_left",

@@ -54,14 +54,9 @@ def target_of(request: RolloutRequest, targeted: int, left_out: int) -> int:
     """The target number of clusters: PickAll those picked, PickN numberOfClusters, PickFixed the length of the list
     (clusters that do not exist included), as the seed on safe rollout says; `left_out` of the picked clusters have been
     silent for long and are not counted (decision D32)."""
-    return max(0, _whole_target(request, targeted) - left_out)
-
-
-def _whole_target(request: RolloutRequest, targeted: int) -> int:
-    match request.placement_type:
-        case PlacementType.PICK_ALL:
-            return targeted
-        case PlacementType.PICK_FIXED:
-            return len(request.cluster_names)
-        case PlacementType.PICK_N:
-            return request.number_of_clusters or 0
+    targets = {
+        PlacementType.PICK_ALL: targeted,
+        PlacementType.PICK_FIXED: len(request.cluster_names),
+        PlacementType.PICK_N: request.number_of_clusters or 0,
+    }
+    return max(0, targets[request.placement_type] - left_out)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.bindings import Binding, BindingState, ClusterContent
+from gitfleet.api.folders import variant_changes
 from gitfleet.model.rolling import RolloutRequest
 from gitfleet.rollout.budgets import Counts
 from gitfleet.rollout.readiness import (
@@ -14,10 +15,10 @@ from gitfleet.rollout.readiness import (
     is_diff_reported,
     is_failure,
     is_ready,
+    unavailable_period,
 )
 from gitfleet.rollout.silence import left_out, until_left_out
 from gitfleet.rollout.texts import RolloutText
-from gitfleet.rollout.waits import unavailable_period
 
 
 @dataclass(slots=True)
@@ -75,9 +76,15 @@ def classify(request: RolloutRequest) -> Classes:
             out.targeted.append(position)
         if binding.state is BindingState.SCHEDULED:
             if binding.deleting is None:
-                blocked = request.latest_snapshot is None or binding.cluster in clearing or bool(request.refused)
-                (out.blocked_binds if blocked else out.binds).append(position)
+                blocked = request.latest_snapshot is None or binding.cluster in clearing or bool(request.gate.refused)
+                takes_over = binding.cluster in request.taking_over
+                (out.blocked_binds if blocked else out.updates if takes_over else out.binds).append(position)
+                if takes_over:
+                    out.ready.add(position)
+                    out.can_be_ready += 1
             continue
+        if binding.deleting is not None and binding.only_keeps:
+            continue  # what is held, or stays for another placement, counts for no budget
         _classify(out, request, position, binding, unavailable)
         if binding.deleting is None:
             _sort_move(out, request, position, binding)
@@ -92,30 +99,26 @@ def _sort_move(out: Classes, request: RolloutRequest, position: int, binding: Bi
         out.removes.append(position)
     elif staleness(request, binding) is None:
         out.up_to_date.append(position)
-    elif request.refused:
+    elif request.gate.refused:
         out.refused_updates.append(position)
-    elif has_failed(binding, request.now, trying=binding.cluster in request.disturbed) or (
-        # It was let through once, counts as unavailable since, and nothing else can ever make it available.
-        binding.cluster in request.unapplied and position not in out.ready
-    ):
+    elif has_failed(binding, request.now, trying=binding.cluster in request.disturbed):
         out.failed_updates.append(position)
     else:
         out.updates.append(position)
         remaining = in_progress(binding, request.now)
-        if remaining is not None or binding.cluster in request.lacking:
-            out.unfinished_updates.append(position)
         if remaining is not None:
+            out.unfinished_updates.append(position)
             out.waits.append(remaining)
 
 
 def _set_frozen_aside(out: Classes, request: RolloutRequest) -> None:
     """What would move on clusters that are frozen. It counts for every budget as what waits for its turn does."""
-    frozen = {i for i, binding in enumerate(request.bindings) if binding.cluster in request.frozen}
-    for found in (out.removes, out.failed_updates, out.updates, out.binds):
-        out.frozen += [i for i in found if i in frozen]
-        found[:] = [i for i in found if i not in frozen]
+    frozen = {i for i, binding in enumerate(request.bindings) if binding.cluster in request.gate.frozen}
+    for positions in (out.removes, out.failed_updates, out.updates, out.binds):
+        out.frozen += [i for i in positions if i in frozen]
+        positions[:] = [i for i in positions if i not in frozen]
     out.unfinished_updates = [i for i in out.unfinished_updates if i not in frozen]
-    waits = (request.frozen[request.bindings[i].cluster].wait(request.now) for i in out.frozen)
+    waits = (request.gate.frozen[request.bindings[i].cluster].wait(request.now) for i in out.frozen)
     out.clocks += [wait for wait in waits if wait is not None]
 
 
@@ -137,13 +140,15 @@ def staleness(request: RolloutRequest, binding: Binding) -> str | None:
     if binding.resource_snapshot != request.latest_snapshot:
         before = f" replaces {binding.resource_snapshot}" if binding.resource_snapshot else " goes out"
         return f"{request.latest_snapshot}{before}"
-    cluster_wide, namespaced = request.overrides.get(binding.cluster, ((), ()))
-    if (binding.cluster_resource_overrides, binding.resource_overrides) != (cluster_wide, namespaced):
+    target = request.contents.get(binding.cluster, ClusterContent())
+    if binding.variants != target.variants:
+        return RolloutText.VARIANTS_CHANGED(changes=variant_changes(binding.variants, target.variants))
+    if ClusterContent.of(binding) != target:
         return RolloutText.OVERRIDES_CONCERN_CHANGED()
     labels = request.labels.get(binding.cluster, ())
     if labels and binding.override_labels and labels != binding.override_labels:
-        what = ", ".join(sorted({_what(key) for key, _ in {*labels} ^ {*binding.override_labels}}))
-        return RolloutText.CLUSTER_OVERRIDES_DEPEND_CHANGED(what=what)
+        changed = ", ".join(sorted({_what(key) for key, _ in {*labels} ^ {*binding.override_labels}}))
+        return RolloutText.CLUSTER_OVERRIDES_DEPEND_CHANGED(what=changed)
     if binding.apply_strategy != request.apply_strategy:
         return RolloutText.APPLY_STRATEGY_CHANGED()
     return None
@@ -155,7 +160,7 @@ def _what(pinned_key: str) -> str:
 
 def _classify(out: Classes, request: RolloutRequest, position: int, binding: Binding, unavailable: timedelta) -> None:
     readiness = is_ready(binding, unavailable, request.now)
-    if readiness.ready and binding.cluster not in request.disturbed and binding.cluster not in request.lacking:
+    if readiness.ready and binding.cluster not in request.disturbed:
         out.ready.add(position)
         if binding.deleting is not None:
             out.leaving += 1

@@ -16,29 +16,18 @@ from gitfleet.api.conditions import Condition, EvictionConditionType, Reason, St
 from gitfleet.api.placements import PlacementKey, PlacementPolicy, PlacementType
 from gitfleet.api.staged import DisruptionBudget, Eviction
 from gitfleet.formats.int_or_percent import scaled
-from gitfleet.model.rolling import Frozen
-from gitfleet.model.state import PlacementRecord
+from gitfleet.model.rolling import Frozen, MoveKind, PlacementGate, wait_for
+from gitfleet.model.state import PlacementRecord, changed
+from gitfleet.rollout.moves import take_off
 from gitfleet.rollout.readiness import has_failed, is_diff_reported
 from gitfleet.rollout.texts import RolloutText
 
 _REASONS: Final = {
     Status.TRUE: Reason.EVICTION_EXECUTED,
     Status.FALSE: Reason.EVICTION_NOT_EXECUTED,
-    Status.UNKNOWN: Reason.INTERNAL_ERROR,
 }
-_LOST: Final = RolloutText.STATE_BRANCH_LOST_BECAME_EVICTION()
 _GENERATION: Final = 1
 """Of every eviction: its spec never changes."""
-_NO_PLACEMENT: Final = RolloutText.FAILED_FIND_PLACEMENT_TARGETED_EVICTION()
-_DELETING: Final = RolloutText.FOUND_DELETING_PLACEMENT_TARGETED_EVICTION()
-_PICK_FIXED: Final = RolloutText.FOUND_PLACEMENT_PICKFIXED_PLACEMENT_TYPE()
-_NO_BINDING: Final = RolloutText.FAILED_FIND_SCHEDULER_DECISION_PLACEMENT()
-_MANY_BINDINGS: Final = RolloutText.FOUND_MORE_ONE_SCHEDULER_DECISION()
-_NOT_PLACED: Final = RolloutText.EVICTION_BLOCKED_PLACEMENT_NOT_PROPAGATED()
-_BEING_REMOVED: Final = RolloutText.EVICTION_ALLOWED_RESOURCES_PROPAGATED_PLACEMENT()
-_FAILED: Final = RolloutText.EVICTION_ALLOWED_PLACEMENT_FAILED()
-_NO_BUDGET: Final = RolloutText.EVICTION_ALLOWED_NO_BUDGET_SPECIFIED()
-_NO_SUCH_BUDGET: Final = RolloutText.EVICTION_BLOCKED_MISCONFIGURED_BUDGET()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,56 +56,61 @@ def disruptions(policy: PlacementPolicy, budget: DisruptionBudget, bindings: Seq
 
 
 def evict(
-    record: PlacementRecord, asked: Iterable[Eviction], budget: DisruptionBudget | None, now: datetime
+    record: PlacementRecord,
+    evictions: Iterable[Eviction],
+    budget: DisruptionBudget | None,
+    now: datetime,
+    gate: PlacementGate,
 ) -> tuple[PlacementRecord, tuple[Eviction, ...]]:
     """The record without the clusters that are evicted from it, and the evictions with what became of them.
 
-    `asked` are undecided evictions of this placement; they are decided by name, each seeing what those before it took.
+    `evictions` are undecided ones of this placement; they are decided by name, each seeing what those before it took.
+    One on whose cluster nothing may start is left undecided.
     """
     decided: list[Eviction] = []
-    for eviction in sorted(asked, key=lambda one: one.name):
-        found = [b for b in record.bindings if b.cluster == eviction.cluster_name]
-        if invalid := _invalid(record, found):
+    for eviction in sorted(evictions, key=lambda eviction: eviction.name):
+        leave = gate.passage(eviction.cluster_name, MoveKind.REMOVE)
+        if isinstance(leave, Frozen):
+            continue
+        bindings = [b for b in record.bindings if b.cluster == eviction.cluster_name]
+        if invalid := _invalid(record, bindings):
             decided.append(_refused(eviction, invalid, now))
             continue
-        binding = found[0]
+        binding = bindings[0]
         executed, message = _decide(record, binding, budget, now)
         decided.append(_valid(eviction, Status.TRUE if executed else Status.FALSE, message, now))
         if executed and binding.deleting is None:
-            gone = replace(unscheduled(binding), deleting=now)
-            record = replace(record, bindings=tuple(gone if b is binding else b for b in record.bindings))
+            unbound = take_off(unscheduled(binding), leave, now)
+            record = replace(record, bindings=tuple(unbound if b is binding else b for b in record.bindings))
     return record, tuple(decided)
 
 
-def evict_nothing(asked: Iterable[Eviction], now: datetime) -> tuple[Eviction, ...]:
+def evict_nothing(evictions: Iterable[Eviction], now: datetime) -> tuple[Eviction, ...]:
     """Evictions of a placement that does not exist."""
-    return tuple(_refused(eviction, _NO_PLACEMENT, now) for eviction in asked)
+    why = RolloutText.FAILED_FIND_PLACEMENT_TARGETED_EVICTION()
+    return tuple(_refused(eviction, why, now) for eviction in evictions)
 
 
 def eviction_waits(eviction: Eviction, frozen: Frozen) -> str:
     """That an eviction is not decided while its cluster is frozen, in a sentence."""
-    return f"eviction {eviction.name} of {eviction.placement_name} from {eviction.cluster_name} waits: {frozen.reason}"
-
-
-def evict_no_more(eviction: Eviction, now: datetime) -> Eviction:
-    """An eviction of which the state branch lost what became of it: it may have been executed, so it is not again."""
-    return _valid(eviction, Status.UNKNOWN, _LOST, now)
+    name = f"eviction {eviction.name} of {eviction.placement_name} from {eviction.cluster_name}"
+    return wait_for(frozen.reason, f"{name} waits: {frozen.reason}")
 
 
 def evicted_elsewhere(eviction: Eviction, now: datetime) -> Eviction:
     """An eviction that came with an end, which is no end of anything here."""
-    said = f" ({eviction.outcome.message})" if eviction.outcome is not None and eviction.outcome.message else ""
-    return _refused(eviction, f"The eviction{said} {eviction.elsewhere}", now)
+    message = f" ({eviction.outcome.message})" if eviction.outcome is not None and eviction.outcome.message else ""
+    return _refused(eviction, f"The eviction{message} {eviction.elsewhere}", now)
 
 
-def _invalid(record: PlacementRecord, found: Sequence[Binding]) -> str:
+def _invalid(record: PlacementRecord, bindings: Sequence[Binding]) -> str:
     if record.placement.deleting is not None:
-        return _DELETING
+        return RolloutText.FOUND_DELETING_PLACEMENT_TARGETED_EVICTION()
     if record.placement.effective_policy.placement_type is PlacementType.PICK_FIXED:
-        return _PICK_FIXED
-    if len(found) > 1:
-        return _MANY_BINDINGS
-    return "" if found else _NO_BINDING
+        return RolloutText.FOUND_PLACEMENT_PICKFIXED_PLACEMENT_TYPE()
+    if len(bindings) > 1:
+        return RolloutText.FOUND_MORE_ONE_SCHEDULER_DECISION()
+    return "" if bindings else RolloutText.FAILED_FIND_SCHEDULER_DECISION_PLACEMENT()
 
 
 def _decide(
@@ -124,22 +118,22 @@ def _decide(
 ) -> tuple[bool, str]:
     """Whether a valid eviction is executed, and why."""
     if binding.deleting is not None:
-        return True, _BEING_REMOVED
+        return True, RolloutText.EVICTION_ALLOWED_RESOURCES_PROPAGATED_PLACEMENT()
     state = binding.previous_state if binding.state is BindingState.UNSCHEDULED else binding.state
     if state is not BindingState.BOUND:
-        return False, _NOT_PLACED
+        return False, RolloutText.EVICTION_BLOCKED_PLACEMENT_NOT_PROPAGATED()
     if has_failed(binding, now) or is_diff_reported(binding):
-        return True, _FAILED
+        return True, RolloutText.EVICTION_ALLOWED_PLACEMENT_FAILED()
     if budget is None:
-        return True, _NO_BUDGET
+        return True, RolloutText.EVICTION_ALLOWED_NO_BUDGET_SPECIFIED()
     policy = record.placement.effective_policy
     if any(True for _ in budget.breaks_beside(policy.placement_type)):
-        return False, _NO_SUCH_BUDGET
-    found = disruptions(policy, budget, record.bindings)
-    verb = "allowed" if found.allowed else "blocked"
-    counts = f"availablePlacements: {found.available}, totalPlacements: {found.total}"
+        return False, RolloutText.EVICTION_BLOCKED_MISCONFIGURED_BUDGET()
+    limits = disruptions(policy, budget, record.bindings)
+    verb = "allowed" if limits.allowed else "blocked"
+    counts = f"availablePlacements: {limits.available}, totalPlacements: {limits.total}"
     sentence = RolloutText.EVICTION_SPECIFIED_BUDGET(verb=verb, counts=counts)
-    return found.allowed > 0, sentence
+    return limits.allowed > 0, sentence
 
 
 def _refused(eviction: Eviction, message: str, now: datetime) -> Eviction:
@@ -159,7 +153,8 @@ def _condition(type_: EvictionConditionType, status: Status, reason: Reason, mes
     return condition_of(type_.value, status, reason.value, message, now, _GENERATION)
 
 
-def evicted_since(known: Mapping[str, Eviction], now: Mapping[str, Eviction]) -> frozenset[tuple[PlacementKey, str]]:
-    """The placements and clusters of the evictions that were executed and are not among the `known` ones."""
-    fresh = () if known is now else (one for name, one in now.items() if name not in known and one.was_executed)
-    return frozenset((PlacementKey("", one.placement_name), one.cluster_name) for one in fresh)
+def evicted_since(before: Mapping[str, Eviction], now: Mapping[str, Eviction]) -> frozenset[tuple[PlacementKey, str]]:
+    """The placements and clusters of the evictions that were executed and are not among those `before`."""
+    fresh = (eviction for _, old, eviction in changed(before, now) if old is None)
+    executed = (eviction for eviction in fresh if eviction is not None and eviction.was_executed)
+    return frozenset((PlacementKey("", eviction.placement_name), eviction.cluster_name) for eviction in executed)

@@ -15,7 +15,7 @@ from gitfleet.api.freezes import FreezeScope
 from gitfleet.api.placements import PlacementKey
 from gitfleet.formats import schedules
 from gitfleet.formats.times import moment_text
-from gitfleet.model.rolling import FROZEN, Frozen
+from gitfleet.model.rolling import FreezeWait, Frozen
 from gitfleet.rollout.texts import RolloutText
 
 
@@ -32,13 +32,8 @@ class _InForce:
 class Freezes:
     """The freezes in force at one moment. `notices` are warnings of those that have expired."""
 
-    found: tuple[_InForce, ...] = ()
+    in_force: tuple[_InForce, ...] = ()
     notices: tuple[Fault, ...] = ()
-
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        """Why something waits, in each one's words."""
-        return tuple(one.frozen.reason for one in self.found)
 
     def of(
         self, key: PlacementKey, names: Iterable[str], clusters: Mapping[str, MemberCluster], stage: str = ""
@@ -46,16 +41,16 @@ class Freezes:
         """Those of the clusters on which nothing of a placement (of a stage of its runs) starts to move, each with the
         freeze that ends last."""
         frozen: dict[str, Frozen] = {}
-        for name in names if self.found else ():
+        for name in names if self.in_force else ():
             cluster = clusters.get(name)
             target = _Target(str(key), stage, cluster.scheduling_labels if cluster is not None else {})
-            every = [
-                one.frozen
-                for one in self.found
-                if target.is_in(one.scope) and not any(map(target.is_in, one.lifted_by))
+            applicable = [
+                freeze.frozen
+                for freeze in self.in_force
+                if target.is_in(freeze.scope) and not any(map(target.is_in, freeze.lifted_by))
             ]
-            if every:
-                frozen[name] = max(every, key=lambda one: one.end)
+            if applicable:
+                frozen[name] = max(applicable, key=lambda freeze: freeze.end)
         return frozen
 
 
@@ -68,8 +63,8 @@ class _Target:
     def is_in(self, scope: FreezeScope) -> bool:
         """Whether all fields of a scope match."""
         return (
-            _any_name(scope.placements, self.placement)
-            and (not scope.stages or (bool(self.stage) and _any_name(scope.stages, self.stage)))
+            scope.has(self.placement)
+            and (not scope.stages or any(self.stage and fnmatchcase(self.stage, pattern) for pattern in scope.stages))
             and (scope.clusters is None or scope.clusters.matches(self.labels))
         )
 
@@ -77,22 +72,21 @@ class _Target:
 def freezes_at(rules: FreezeRules, now: datetime) -> Freezes:
     """The freezes in force at a moment, less what overrides lift that have not expired."""
     overrides = [override for override in rules.overrides if now < override.expires]
-    found = []
+    in_force = []
     for window in rules.windows:
         end = schedules.end_at(window.schedule, window.time_zone, timedelta(seconds=window.duration), now)
         if end is not None:
-            why = Frozen(f"{FROZEN}window {window.name} until {schedules.time_in(end, window.time_zone)}", end)
+            until = schedules.time_in(end, window.time_zone)
+            why = Frozen(FreezeWait(f"frozen by window {window.name} until {until}"), end)
             lifted = (o.scope for o in overrides if window.name in o.windows or not (o.windows or o.freezes))
-            found.append(_InForce(window.scope, why, tuple(lifted)))
+            in_force.append(_InForce(window.scope, why, tuple(lifted)))
     for freeze in rules.freezes:
         if (freeze.start is None or freeze.start <= now) and now < freeze.until:
             until = f"until {moment_text(freeze.until)} ({freeze.owner}: {freeze.reason})"
             lifted = (o.scope for o in overrides if freeze.name in o.freezes or not (o.windows or o.freezes))
-            found.append(_InForce(freeze.scope, Frozen(f"{FROZEN}{freeze.name} {until}", freeze.until), tuple(lifted)))
-    for place in rules.unreadable:
-        why = Frozen(RolloutText.FREEZE_CANNOT_READ(frozen=FROZEN, place=place), None)
-        found.append(_InForce(FreezeScope(), why, tuple(o.scope for o in overrides if not (o.windows or o.freezes))))
-    return Freezes(tuple(found), tuple(_notices(rules, now)))
+            why = Frozen(FreezeWait(f"frozen by {freeze.name} {until}"), freeze.until)
+            in_force.append(_InForce(freeze.scope, why, tuple(lifted)))
+    return Freezes(tuple(in_force), tuple(_notices(rules, now)))
 
 
 def next_expiry(rules: FreezeRules, now: datetime) -> datetime | None:
@@ -108,21 +102,6 @@ def _notices(rules: FreezeRules, now: datetime) -> Iterator[Fault]:
     ]
     for kind, value, field, end in over:
         if end <= now and value.origin is not None:
-            sentence = RolloutText.EXPIRED_COUNTS_NOTHING(end=moment_text(end))
+            sentence = RolloutText.EXPIRED_COUNTS_NOTHING.coded(end=moment_text(end))
             path, line = value.origin.path, value.origin.line
             yield Fault(path, line, f"{kind}/{value.name}", f"spec.{field}", sentence, Severity.WARNING)
-
-
-def freezes_naming(rules: FreezeRules, now: datetime, was: PlacementKey, key: PlacementKey) -> str:
-    """One that is not over, names a placement and not another one, as the beginning of a sentence; "" for none."""
-    windows = ((f"freeze window {window.name}", window.scope) for window in rules.windows)
-    dated = (one for one in rules.freezes if now < one.until)
-    freezes = ((str(one.origin or f"Freeze {one.name}"), one.scope) for one in dated)
-    for where, scope in (*windows, *freezes):
-        if _any_name(scope.placements, str(was)) and not _any_name(scope.placements, str(key)):
-            return where
-    return ""
-
-
-def _any_name(patterns: tuple[str, ...], name: str) -> bool:
-    return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -6,27 +6,25 @@ objects, and it is dropped once nothing of ours is left on it. A deleted placeme
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from gitfleet.api.bindings import Binding, BindingState
-from gitfleet.api.clusters import MemberCluster, is_leaving
+from gitfleet.api.clusters import MemberCluster, is_leaving, silent_from
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.formats.int_or_percent import scaled
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.model.rolling import Frozen, Held, MoveKind, RolloutPlan
+from gitfleet.model.rolling import Frozen, MoveKind, Passage, PlacementGate, RolloutPlan
 from gitfleet.model.state import Inventory, PlacementRecord
-from gitfleet.model.successors import Successors
+from gitfleet.rollout.moves import take_off
 from gitfleet.rollout.silence import silent_since
-from gitfleet.rollout.texts import RolloutText
 
 FORCED_LEAVE: Final = timedelta(minutes=15)
 """KubeFleet's force-delete-wait-time."""
 _CLOCK_STEP: Final = timedelta.resolution
-_NONE: Final[Mapping[str, Frozen]] = {}
 
 Records = Mapping[PlacementKey, PlacementRecord]
 Owners = Mapping[str, frozenset[PlacementKey]]
@@ -34,44 +32,53 @@ Owners = Mapping[str, frozenset[PlacementKey]]
 
 
 def give_up(
-    record: PlacementRecord, clusters: Mapping[str, MemberCluster], now: datetime, frozen: Mapping[str, Frozen] = _NONE
+    record: PlacementRecord, clusters: Mapping[str, MemberCluster], now: datetime, gate: PlacementGate
 ) -> PlacementRecord:
     """The record with its bindings by cluster name, those marked deleting that are given up now.
 
     Those on a cluster that is leaving or gone, and those that were unpicked before they got anything; and of a
     placement that was deleted as many as may be unavailable at once (KubeFleet deletes all of them), at least one,
     clusters that do not answer besides: a deletion that is noticed late has not reached every cluster yet. A deleted
-    placement stays on `frozen` clusters. A cluster that still gives resources up gets no second binding of the same
+    placement stays where its gate is closed. A cluster that still gives resources up gets no second binding of the same
     placement: it is picked again when the first one is gone, or at once where that keeps what is selected again.
     """
     record = _picked_again(record)
     giving_up = {b.cluster for b in record.bindings if b.deleting is not None}
-    gone = {b.cluster for b in record.bindings if is_leaving(clusters.get(b.cluster))}
-    out = gone | silent_since(record, clusters).keys()
-    # On these objects are kept: nothing is missing there.
-    waiting = {name for name, one in frozen.items() if one.awaits is not None}
-    waiting |= {binding.cluster for binding in record.bindings if binding.kept}
-    left = _most_at_once(record) - len(giving_up - out - waiting)
-    kept: list[Binding] = []
+    leaving = {b.cluster for b in record.bindings if is_leaving(clusters.get(b.cluster))}
+    out = leaving | silent_since(record, clusters).keys()
+    # All that is left there is held or taken over: nothing is missing.
+    waiting = {binding.cluster for binding in record.bindings if binding.only_keeps}
+    most_at_once = max(1, scaled(record.placement.strategy.rolling_update.max_unavailable, len(record.bindings)))
+    allowance = most_at_once - len(giving_up - out - waiting)
+    bindings: list[Binding] = []
     for binding in record.bindings:
-        if binding.deleting is not None or binding.cluster not in giving_up:
-            leaves = binding.cluster in gone or _never_began(binding)
-            if record.placement.deleting is not None and not leaves and binding.deleting is None:
-                leaves = binding.cluster not in frozen and (binding.cluster in out or left > 0)
-                left -= leaves and binding.cluster not in out
-            kept.append(replace(binding, deleting=now) if leaves and binding.deleting is None else binding)
-    ordered = tuple(sorted(kept, key=lambda binding: binding.cluster))
+        if binding.deleting is None and binding.cluster in giving_up:
+            continue
+        if binding.deleting is None and (binding.cluster in leaving or _never_began(binding)):
+            binding = replace(binding, deleting=now)
+        elif _may_leave(record, binding) and (binding.cluster in out or allowance > 0):
+            leave = gate.passage(binding.cluster, MoveKind.REMOVE)
+            if isinstance(leave, Passage):
+                binding = take_off(binding, leave, now)
+                allowance -= binding.cluster not in out
+        bindings.append(binding)
+    ordered = tuple(sorted(bindings, key=lambda binding: binding.cluster))
     if ordered == record.bindings:
         return record
     dropped = len(ordered) < len(record.bindings)
     return replace(record, bindings=ordered, schedule_key="" if dropped else record.schedule_key)
 
 
+def _may_leave(record: PlacementRecord, binding: Binding) -> bool:
+    return record.placement.deleting is not None and binding.deleting is None
+
+
 def _picked_again(record: PlacementRecord) -> PlacementRecord:
     """The record with bindings in force again that were unpicked, keep objects for another placement which are selected
     again, and whose clusters are picked again: to go first would delete them."""
     fresh = {binding.cluster: binding for binding in record.bindings if binding.deleting is None}
-    selected = {one.key.identity for one in record.latest_resources.documents} if record.latest_resources else set()
+    documents = record.latest_resources.documents if record.latest_resources else ()
+    selected = {document.key.identity for document in documents}
     back = {
         binding.cluster: replace(
             binding,
@@ -85,10 +92,10 @@ def _picked_again(record: PlacementRecord) -> PlacementRecord:
         if binding.deleting is not None
         and binding.state is BindingState.UNSCHEDULED
         and binding.cluster in fresh
-        and any(one.key.identity in selected for one in binding.kept)
+        and any(failed.key.identity in selected for failed in binding.kept)
     }
-    others = (binding for binding in record.bindings if binding.cluster not in back)
-    return replace(record, bindings=(*others, *back.values())) if back else record
+    unaffected = (binding for binding in record.bindings if binding.cluster not in back)
+    return replace(record, bindings=(*unaffected, *back.values())) if back else record
 
 
 def _never_began(binding: Binding) -> bool:
@@ -97,57 +104,21 @@ def _never_began(binding: Binding) -> bool:
     return has_nothing and binding.state is BindingState.UNSCHEDULED
 
 
-def awaiting_successors(record: PlacementRecord, successors: Successors) -> dict[str, Frozen]:
-    """The clusters on which a deleted placement stays for now, since another one takes over an object of it that it has
-    not got yet: it may wait for a run, a freeze, a pin or a budget, and until it has it nobody else would. Not where a
-    third one is there for other objects, and waits for this one to leave: in the end both would wait for each other.
-    What the first one takes over stays on the cluster all the same."""
-    found: dict[str, Frozen] = {}
-    key, bindings = record.placement.key, record.bindings if record.placement.deleting is not None else ()
-    named = {binding.resource_snapshot for binding in bindings}
-    contents = {name: sorted(successors.content(key, record.snapshot_named(name))) for name in named}
-    for binding in bindings:
-        here, cluster = contents[binding.resource_snapshot], binding.cluster
-        awaited = ((one, other) for one in here if (other := successors.awaited_there(key, cluster, one)) is not None)
-        if (first := next(awaited, None)) is None:
-            continue
-        identity, other = first
-        if error := successors.error_of(other, identity):
-            found[cluster] = Frozen(
-                RolloutText.SELECT_OBJECTS_BUT(other=other.kind, other_2=other, error=error), None, other
-            )
-        elif not any(successors.is_taken(key, cluster, one) for one in here):
-            reason = RolloutText.SELECTS_OBJECTS_NOT_ROLLED_OUT(other=other.kind, other_2=other, cluster=cluster)
-            found[cluster] = Frozen(reason, None, other)
-    return found
-
-
 def frozen_removals(
     record: PlacementRecord, frozen: Mapping[str, Frozen], now: datetime, plan: RolloutPlan | None = None
 ) -> RolloutPlan | None:
     """That a deleted placement stays on its `frozen` clusters for now, with what its runs wait for by its `plan`; that
     plan where it stays on none."""
-    stay = [
-        b.cluster
-        for b in record.bindings
-        if b.cluster in frozen and (b.deleting is None or frozen[b.cluster].awaits is not None)
-    ]
+    stay = [b.cluster for b in record.bindings if b.cluster in frozen and b.deleting is None]
     if record.placement.deleting is None or not stay:
         return plan
-    held = tuple(
-        Held(cluster=name, kind=MoveKind.REMOVE, reason=frozen[name].reason, awaits=frozen[name].awaits)
-        for name in stay
-    )
+    blocked = {name: frozen[name].reason for name in stay}
     clock = min((wait for name in stay if (wait := frozen[name].wait(now)) is not None), default=None)
     waiting, asks = (plan.waiting, plan.asks) if plan is not None else ((), ())
     return RolloutPlan(
-        moves=(), held=held, up_to_date=(), need_roll=True, wait=None, bindings=record.bindings, clock=clock,
+        moves=(), blocked=blocked, up_to_date=(), need_roll=True, wait=None, bindings=record.bindings, clock=clock,
         waiting=waiting, asks=asks,
     )  # fmt: skip
-
-
-def _most_at_once(record: PlacementRecord) -> int:
-    return max(1, scaled(record.placement.strategy.rolling_update.max_unavailable, len(record.bindings)))
 
 
 def take_back(
@@ -189,25 +160,20 @@ def removals(
     A placement that has a binding on the cluster gives nothing up, whatever became of its work; one that cannot be read
     gives nothing up anywhere. A cluster that leaves decides for all of its placements by its own deleteOptions.
     """
-    held: dict[PlacementKey, frozenset[str]] = {}
-    unknown: set[PlacementKey] = set()
-    for key, record in records.items():
-        bound = failures.contain(Subject.of_placement(key), None, _bound_clusters, record)
-        if bound is None:
-            unknown.add(key)
-        else:
-            held[key] = bound
-    found: dict[str, dict[PlacementKey, DeletePropagation]] = {}
-    for name, owned in inventory.items():
-        cluster = clusters.get(name)
-        for key in {entry.placement for entry in owned.values()} if cluster is not None else ():
-            if key in unknown or name in held.get(key, ()):
-                continue
-            if cluster is not None and cluster.deleting is not None:
-                found.setdefault(name, {})[key] = cluster.delete_propagation_policy
+    everywhere = frozenset(clusters)
+    bound = {
+        key: failures.contain(Subject.of_placement(key), everywhere, _bound_clusters, record)
+        for key, record in records.items()
+    }
+    by_cluster: dict[str, dict[PlacementKey, DeletePropagation]] = {}
+    for name, cluster in clusters.items():
+        owners = {entry.placement for entry in inventory.get(name, {}).values()}
+        for key in (key for key in owners if name not in bound.get(key, ())):
+            if cluster.deleting is not None:
+                by_cluster.setdefault(name, {})[key] = cluster.delete_propagation_policy
             elif key in records:
-                found.setdefault(name, {})[key] = records[key].placement.strategy.delete_propagation_policy
-    return found
+                by_cluster.setdefault(name, {})[key] = records[key].placement.strategy.delete_propagation_policy
+    return by_cluster
 
 
 def _bound_clusters(record: PlacementRecord) -> frozenset[str]:
@@ -215,28 +181,38 @@ def _bound_clusters(record: PlacementRecord) -> frozenset[str]:
 
 
 def release_left(
-    inventory: Mapping[str, Inventory], clusters: Mapping[str, MemberCluster], now: datetime
+    inventory: Mapping[str, Inventory], clusters: Mapping[str, MemberCluster], blocked: Collection[str], now: datetime
 ) -> Mapping[str, Inventory]:
     """The inventory without what leaving clusters take along; the same mapping when they take nothing.
 
     By default (Abandon) a cluster keeps its objects when it leaves, whether it answers or not (KubeFleet). With
     deleteOptions that remove them, one that is unreachable for FORCED_LEAVE after it was removed is released
-    nevertheless.
+    nevertheless, unless removals there are `held`.
     """
-    gone = {
+    released = {
         name
         for name, cluster in clusters.items()
         if name in inventory
         and cluster.deleting is not None
-        and (cluster.delete_propagation_policy.keeps_objects or now - cluster.deleting > FORCED_LEAVE)
+        and (
+            cluster.delete_propagation_policy.keeps_objects
+            or (name not in blocked and _is_long_silent(cluster, cluster.deleting, now))
+        )
     }
-    return {name: owned for name, owned in inventory.items() if name not in gone} if gone else inventory
+    return {name: owned for name, owned in inventory.items() if name not in released} if released else inventory
+
+
+def _is_long_silent(cluster: MemberCluster, leaving: datetime, now: datetime) -> bool:
+    """Whether a leaving cluster has not answered for FORCED_LEAVE since it leaves."""
+    silent = silent_from(cluster)
+    return silent is not None and now - max(silent, leaving) > FORCED_LEAVE
 
 
 def next_forced_leave(clusters: Mapping[str, MemberCluster]) -> datetime | None:
     """The first moment at which `release_left` will let a leaving cluster go by the clock alone; None when none."""
-    waiting = (c.deleting for c in clusters.values() if not c.delete_propagation_policy.keeps_objects)
-    return min((since + FORCED_LEAVE + _CLOCK_STEP for since in waiting if since is not None), default=None)
+    leaving = ((c.deleting, silent_from(c)) for c in clusters.values() if not c.delete_propagation_policy.keeps_objects)
+    waiting = (max(since, silent) for since, silent in leaving if since is not None and silent is not None)
+    return min((since + FORCED_LEAVE + _CLOCK_STEP for since in waiting), default=None)
 
 
 def owners_of(records: Records, inventory: Mapping[str, Inventory], failures: Failures) -> Owners:
@@ -258,10 +234,10 @@ def retire_bindings(bindings: tuple[Binding, ...], owners: Owners) -> tuple[Bind
     stay. An inventory entry leaves only when the server says NotFound, so a binding on an unreachable cluster waits."""
     if not owners:
         return bindings
-    kept = tuple(
+    remaining = tuple(
         b for b in bindings if b.deleting is None or b.cluster not in owners or b.placement in owners[b.cluster]
     )
-    return bindings if len(kept) == len(bindings) else kept
+    return bindings if len(remaining) == len(bindings) else remaining
 
 
 def without_left(

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from gitfleet.api.bindings import Binding, BindingState
-from gitfleet.api.conditions import Status
-from gitfleet.model.rolling import Held, Move, MoveKind, RolloutPlan, RolloutRequest
+from gitfleet.api.conditions import Reason, Status
+from gitfleet.model.rolling import Frozen, Move, MoveKind, Passage, RolloutPlan, RolloutRequest
 from gitfleet.rollout import reasons
 from gitfleet.rollout.budgets import Budget, budget, target_of
 from gitfleet.rollout.candidates import Classes, classify, staleness
-from gitfleet.rollout.moves import roll_out, set_rollout_started
+from gitfleet.rollout.moves import roll_out, set_rollout_started, take_off
+from gitfleet.rollout.readiness import unavailable_period
 from gitfleet.rollout.silence import cut_off, unbound_left_out
 from gitfleet.rollout.texts import RolloutText
-from gitfleet.rollout.waits import requeue_after, until_plan_changes
 
 
 def plan_rollout(request: RolloutRequest) -> RolloutPlan:
     """Which bindings are bound, updated or removed now, and what the bindings are after that.
 
-    In this order: updates of failed bindings, and of those whose snapshot was lost before it
-    was applied, which need no budget; removals, then updates, both within maxUnavailable;
+    In this order: updates of failed bindings, which need no budget; removals, then updates, both within maxUnavailable;
     binds within maxSurge. An update of a binding that is still in progress takes nothing down, so it goes out as long
     as the floor holds without it. Clusters that have been silent for long are left out, and nothing moves while most of
     them are silent (decision D32). Never raises; External placements have no business here (kubefleet.md §7).
@@ -32,18 +31,30 @@ def plan_rollout(request: RolloutRequest) -> RolloutPlan:
     limits = budget(target, request.rolling_update, classes.counts)
     silent = cut_off(request)
     picked = _Picked() if silent else _pick(classes, limits)
-    moving = {*picked.failed, *picked.unfinished, *picked.removes, *picked.updates, *picked.binds}
-    held = _held_by_silence(request, classes, silent) if silent else _held(request, classes, limits, picked)
+    blocked = _blocked_by_silence(request, classes, silent) if silent else _blocked(request, classes, limits, picked)
     return RolloutPlan(
         moves=_moves(request, picked),
-        held=tuple(h for _, h in held),
+        blocked={request.bindings[i].cluster: reason for i, reason in blocked.items()},
         up_to_date=tuple(request.bindings[i].cluster for i in classes.up_to_date),
         need_roll=classes.need_roll,
-        wait=requeue_after(request.rolling_update, classes.waits) if classes.is_waiting else None,
-        bindings=_after(request, classes, moving, {i for i, _ in held}),
-        clock=until_plan_changes(classes.clocks) if classes.need_roll else None,
-        asks=(request.refused,) if request.refused and (classes.refused_updates or classes.blocked_binds) else (),
+        wait=min((*classes.waits, unavailable_period(request.rolling_update))) if classes.is_waiting else None,
+        bindings=_after(request, classes, picked.all, blocked),
+        clock=min(classes.clocks, default=None) if classes.need_roll else None,
+        asks=_asks(request, classes),
+        forever=tuple(request.bindings[i].cluster for i in classes.frozen if _frozen(request, i).asks),
     )
+
+
+def _frozen(request: RolloutRequest, position: int) -> Frozen:
+    return request.gate.frozen[request.bindings[position].cluster]
+
+
+def _asks(request: RolloutRequest, classes: Classes) -> tuple[str, ...]:
+    """What only a person can end."""
+    refused = classes.refused_updates or classes.blocked_binds
+    frozen = [_frozen(request, i) for i in classes.frozen]
+    sentences = [request.gate.refused if refused else "", *(wait.reason for wait in frozen if wait.asks)]
+    return tuple(dict.fromkeys(filter(None, sentences)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +66,10 @@ class _Picked:
     removes: Sequence[int] = ()
     updates: Sequence[int] = ()
     binds: Sequence[int] = ()
+
+    @property
+    def all(self) -> frozenset[int]:
+        return frozenset((*self.failed, *self.unfinished, *self.removes, *self.updates, *self.binds))
 
 
 def _pick(classes: Classes, limits: Budget) -> _Picked:
@@ -99,74 +114,58 @@ def _moves(request: RolloutRequest, picked: _Picked) -> tuple[Move, ...]:
     )
 
 
-def _held(request: RolloutRequest, classes: Classes, limits: Budget, picked: _Picked) -> tuple[tuple[int, Held], ...]:
-    """Positions and reasons of the bindings that would move and do not: removals, updates, binds."""
-
-    def hold(positions: Sequence[int], moving: Sequence[int], kind: MoveKind, reason: str) -> list[tuple[int, Held]]:
-        gone = frozenset(moving)
-        waiting = [i for i in positions if i not in gone]
-        return [(i, Held(cluster=request.bindings[i].cluster, kind=kind, reason=reason)) for i in waiting]
+def _blocked(request: RolloutRequest, classes: Classes, limits: Budget, picked: _Picked) -> dict[int, str]:
+    """The bindings that would move and do not, by position, each with the reason: removals, updates, binds."""
 
     def clusters(positions: Sequence[int]) -> list[str]:
         return [request.bindings[i].cluster for i in positions]
 
-    down = clusters([*picked.removes, *picked.updates])
-    removal = reasons.held_take_down(request, classes, limits, down, "removal")
-    update = reasons.held_take_down(request, classes, limits, down, "update")
-    bind = reasons.held_bind(request, classes, limits, clusters(picked.binds))
-    return (
-        *hold(classes.removes, picked.removes, MoveKind.REMOVE, removal),
-        *hold(classes.updates, [*picked.unfinished, *picked.updates], MoveKind.UPDATE, update),
-        *hold(classes.binds, picked.binds, MoveKind.BIND, bind),
-        *hold(classes.blocked_binds, (), MoveKind.BIND, reasons.blocked_bind(request)),
-        *((i, _held_by_freeze(request, request.bindings[i])) for i in classes.frozen),
-        *hold(classes.refused_updates, (), MoveKind.UPDATE, request.refused),
-        *((i, _waiting_for_answer(request.bindings[i])) for i in classes.waiting_for_answer),
+    down, moving = clusters([*picked.removes, *picked.updates]), picked.all
+    waiting = (
+        (classes.removes, reasons.take_down_blocked(request, classes, limits, down, "removal")),
+        (classes.updates, reasons.take_down_blocked(request, classes, limits, down, "update")),
+        (classes.binds, reasons.bind_blocked(request, classes, limits, clusters(picked.binds))),
+        (classes.blocked_binds, reasons.blocked_bind(request)),
+        *(([i], _frozen(request, i).reason) for i in classes.frozen),
+        (classes.refused_updates, request.gate.refused),
+        *(([i], reasons.left_out(request.bindings[i])) for i in classes.waiting_for_answer),
     )
+    return {i: reason for positions, reason in waiting for i in positions if i not in moving}
 
 
-def _held_by_freeze(request: RolloutRequest, binding: Binding) -> Held:
-    return Held(cluster=binding.cluster, kind=_kind_of(binding), reason=request.frozen[binding.cluster].reason)
-
-
-def _waiting_for_answer(binding: Binding) -> Held:
-    return Held(cluster=binding.cluster, kind=_kind_of(binding), reason=reasons.left_out(binding))
-
-
-def _held_by_silence(request: RolloutRequest, classes: Classes, silent: Sequence[str]) -> tuple[tuple[int, Held], ...]:
-    """Positions and reasons when nothing moves, because most of the placement's clusters are silent at once."""
+def _blocked_by_silence(request: RolloutRequest, classes: Classes, silent: Sequence[str]) -> dict[int, str]:
+    """The same when nothing moves, because most of the placement's clusters are silent at once."""
     reason = reasons.cut_off(silent, len({binding.cluster for binding in request.bindings}))
-    up_to_date = frozenset(classes.up_to_date)
-    waiting = [(i, b) for i, b in enumerate(request.bindings) if b.deleting is None and i not in up_to_date]
-    return tuple((i, Held(cluster=b.cluster, kind=_kind_of(b), reason=reason)) for i, b in waiting)
+    waiting = (i for i, b in enumerate(request.bindings) if b.deleting is None and i not in classes.up_to_date)
+    return dict.fromkeys(waiting, reason)
 
 
-def _kind_of(binding: Binding) -> MoveKind:
-    """How a binding would move."""
-    match binding.state:
-        case BindingState.SCHEDULED:
-            return MoveKind.BIND
-        case BindingState.BOUND:
-            return MoveKind.UPDATE
-        case BindingState.UNSCHEDULED:
-            return MoveKind.REMOVE
-
-
-def _after(request: RolloutRequest, classes: Classes, moving: set[int], held: set[int]) -> tuple[Binding, ...]:
+def _after(
+    request: RolloutRequest, classes: Classes, moving: Collection[int], blocked: Mapping[int, str]
+) -> tuple[Binding, ...]:
     up_to_date, left_out = set(classes.up_to_date), set(classes.waiting_for_answer)
-    silent = reasons.MOST_ARE_SILENT if cut_off(request) else ""
-    frozen = {i: request.frozen[request.bindings[i].cluster].reason for i in classes.frozen}
+    silent = cut_off(request)
+    frozen = set() if silent else set(classes.frozen)
     out: list[Binding] = []
     for i, binding in enumerate(request.bindings):
-        if i in moving and binding.state is BindingState.UNSCHEDULED:
-            out.append(replace(binding, deleting=request.now))
-        elif i in moving:
-            out.append(roll_out(request, binding, request.now))
+        is_removed = binding.state is BindingState.UNSCHEDULED
+        kind = MoveKind.REMOVE if is_removed else MoveKind.UPDATE
+        leave = request.gate.passage(binding.cluster, kind) if i in moving else None
+        if isinstance(leave, Passage) and is_removed:
+            out.append(take_off(binding, leave, request.now))
+        elif isinstance(leave, Passage):
+            out.append(roll_out(request, binding, leave, request.now))
         elif i in up_to_date:
             out.append(set_rollout_started(binding, Status.TRUE, request.now))
-        elif i in held and binding.state is not BindingState.UNSCHEDULED:
-            why = silent or (reasons.left_out(binding) if i in left_out else frozen.get(i, request.refused))
-            out.append(set_rollout_started(binding, Status.FALSE, request.now, why))
+        elif i in blocked and not is_removed:
+            if silent:
+                why = reasons.MOST_ARE_SILENT
+            elif i in frozen:
+                why = blocked[i]
+            else:
+                why = reasons.left_out(binding) if i in left_out else request.gate.refused
+            code = _frozen(request, i).code if i in frozen else Reason.ROLLOUT_NOT_STARTED_YET
+            out.append(set_rollout_started(binding, Status.FALSE, request.now, why, code=code))
         else:
             out.append(binding)
     return tuple(out)

@@ -10,9 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gitfleet.api.bindings import Binding
-from gitfleet.api.conditions import Condition, ConditionType, Reason, Status, find_condition
-from gitfleet.rollout.waits import STUCK_AFTER, until_over
+from gitfleet.api.conditions import Condition, ConditionType, Reason, Status, find_condition, is_true
+from gitfleet.api.strategies import RollingUpdate
 
+STUCK_AFTER = timedelta(minutes=5)
+"""How long "still applying" or "not yet available" is progress (decision D6); after that it counts as failed, as
+KubeFleet counts it from the first moment. The length is KubeFleet's own threshold for a stuck cluster in staged
+updates. Without an end, clusters that never become available could never get the fix either."""
 _UNTRACKABLE = frozenset({Reason.NOT_ALL_WORK_ARE_AVAILABILITY_TRACKABLE, Reason.WORK_NOT_TRACKABLE})
 _STEPS = (ConditionType.OVERRIDDEN, ConditionType.WORK_SYNCHRONIZED, ConditionType.APPLIED, ConditionType.AVAILABLE)
 _PENDING = frozenset(
@@ -28,6 +32,22 @@ _IN_PROGRESS = frozenset(
 )
 
 
+def unavailable_period(limits: RollingUpdate) -> timedelta:
+    """How long resources whose availability cannot be tracked count as unavailable (unavailablePeriodSeconds)."""
+    return timedelta(seconds=limits.unavailable_period_seconds)
+
+
+def until_over(binding: Binding, condition: Condition, period: timedelta, now: datetime) -> timedelta:
+    """What is left of a period for which `condition` must have been the same at the binding's generation: a soak time,
+    or STUCK_AFTER. Zero or less: it is over. A status that is the same before and after an update keeps its old
+    transition time, so the start of the rollout counts where it is later."""
+    since = condition.last_transition_time
+    started = find_condition(binding.conditions, ConditionType.ROLLOUT_STARTED, generation=binding.generation)
+    if started is not None and started.status is Status.TRUE:
+        since = max(since, started.last_transition_time)
+    return period - (now - since)
+
+
 @dataclass(frozen=True, slots=True)
 class Readiness:
     """`ready`, or how long until time alone makes it so; `wait` None: unknown, the next change of status decides."""
@@ -41,8 +61,7 @@ def is_ready(binding: Binding, unavailable_period: timedelta, now: datetime) -> 
 
     What cannot be tracked counts as available `unavailable_period` after it was applied (KubeFleet isBindingReady).
     """
-    diff = find_condition(binding.conditions, ConditionType.DIFF_REPORTED, generation=binding.generation)
-    if diff is not None and diff.status is Status.TRUE:
+    if is_true(binding.conditions, ConditionType.DIFF_REPORTED, generation=binding.generation):
         return Readiness(True)
     available = find_condition(binding.conditions, ConditionType.AVAILABLE, generation=binding.generation)
     if available is None or available.status is not Status.TRUE:
@@ -57,8 +76,8 @@ def failures(binding: Binding) -> tuple[Condition, ...]:
     """The conditions that are False at the current generation for another reason than that their turn has not come; and
     an apply of which nothing is known, since an object still belongs to a placement that leaves."""
     false = [c for c in binding.conditions if _is_false(c) and c.observed_generation == binding.generation]
-    found = (c for c in false if c.type in _STEPS and c.reason not in _PENDING)
-    return tuple(sorted(found, key=lambda c: _STEPS.index(ConditionType(c.type)))) if false else ()
+    failed = (c for c in false if c.type in _STEPS and c.reason not in _PENDING)
+    return tuple(sorted(failed, key=lambda c: _STEPS.index(ConditionType(c.type)))) if false else ()
 
 
 def _is_false(condition: Condition) -> bool:

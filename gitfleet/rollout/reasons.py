@@ -28,23 +28,22 @@ def names(clusters: Sequence[str]) -> str:
 
 def failed_update(binding: Binding, change: str) -> str:
     """An update that needs no budget."""
-    found = failures(binding)
-    if not found:
-        return RolloutText.LOST_NOT_APPLIED(change=change, resource_snapshot=binding.resource_snapshot)
-    worst = found[0]
+    worst = failures(binding)[0]
     return RolloutText.FALSE_UPDATE_NEEDS_NO_BUDGET(change=change, worst=worst.type, reason=worst.reason)
 
 
 def unfinished_update(binding: Binding, change: str) -> str:
     """An update that needs no budget because it takes nothing down and the others suffice."""
-    found = failures(binding)
-    if not found:
+    failed = failures(binding)
+    if not failed:
         return RolloutText.TAKES_BACK_NOT_AVAILABLE(change=change)
-    worst = found[0]
+    worst = failed[0]
     return RolloutText.STILL_FALSE_NO_FURTHER_CLUSTER(change=change, worst=worst.type, reason=worst.reason)
 
 
-def held_take_down(request: RolloutRequest, classes: Classes, limits: Budget, first: Sequence[str], what: str) -> str:
+def take_down_blocked(
+    request: RolloutRequest, classes: Classes, limits: Budget, first: Sequence[str], kind: str
+) -> str:
     """Why no (further) cluster is taken down for an update or a removal; `first` are those that are taken down now."""
     limit = _limit("maxUnavailable", request.rolling_update.max_unavailable, limits.max_unavailable)
     available = len(classes.ready) - classes.leaving
@@ -60,10 +59,10 @@ def held_take_down(request: RolloutRequest, classes: Classes, limits: Budget, fi
     ]
     missing = limits.target - len(classes.targeted)
     more = [RolloutText.CAN_BE_PICKED(count=counted(missing, "more cluster"))] if missing > 0 else []
-    found = [*([f"{names(waiting)} {_are(len(waiting))} available"] if waiting else []), *more]
-    until = f" until {' or '.join(found)}" if found else ""
-    remedy = _clearing(request, classes, limits, available) if what == "removal" else ""
-    return RolloutText.ALLOWS_NO_FURTHER(state=state, must=must, limit=limit, what=what, until=until, remedy=remedy)
+    awaited = [*([f"{names(waiting)} {_are(len(waiting))} available"] if waiting else []), *more]
+    until = f" until {' or '.join(awaited)}" if awaited else ""
+    remedy = _clearing(request, classes, limits, available) if kind == "removal" else ""
+    return RolloutText.ALLOWS_NO_FURTHER(state=state, must=must, limit=limit, what=kind, until=until, remedy=remedy)
 
 
 def _clearing(request: RolloutRequest, classes: Classes, limits: Budget, available: int) -> str:
@@ -77,11 +76,11 @@ def _clearing(request: RolloutRequest, classes: Classes, limits: Budget, availab
     return RolloutText.NOT_AVAILABLE_EITHER(idle=names(idle), are=_are(len(idle)), enough=enough, them=them)
 
 
-def held_bind(request: RolloutRequest, classes: Classes, limits: Budget, first: Sequence[str]) -> str:
+def bind_blocked(request: RolloutRequest, classes: Classes, limits: Budget, first: Sequence[str]) -> str:
     """Why no (further) cluster is bound; `first` are those that are bound now."""
     limit = _limit("maxSurge", request.rolling_update.max_surge, limits.max_surge)
-    held, most = classes.can_be_ready, limits.target + limits.max_surge
-    state = RolloutText.RESOURCES_MOST(count=counted(held, "cluster"), verb=agreeing(held, "has", "have"), most=most)
+    used, most = classes.can_be_ready, limits.target + limits.max_surge
+    state = RolloutText.RESOURCES_MOST(count=counted(used, "cluster"), verb=agreeing(used, "has", "have"), most=most)
     if first:
         return RolloutText.LETS_GO_FIRST_2(state=state, limit=limit, first=names(first))
     going = [b.cluster for b in request.bindings if not is_active(b)]
@@ -102,8 +101,8 @@ def cut_off(silent: Sequence[str], of: int) -> str:
 
 def blocked_bind(request: RolloutRequest) -> str:
     """Why a bind has to wait for something else than a budget."""
-    if request.refused:
-        return request.refused
+    if request.gate.refused:
+        return request.gate.refused
     if request.latest_snapshot is None:
         return RolloutText.NO_RESOURCE_SNAPSHOT_YET()
     return RolloutText.EARLIER_PLACEMENT_LEFT_CLUSTER_STILL()

@@ -5,28 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from gitfleet.api.bindings import PinnedLabels
-from gitfleet.api.conditions import Status
+from gitfleet.api.bindings import ClusterContent, PinnedLabels
+from gitfleet.api.conditions import ConditionType, Reason, Status, find_condition
 from gitfleet.api.quarantines import Quarantine
-from gitfleet.model.rolling import RolloutRequest
+from gitfleet.model.rolling import Frozen, PlacementGate, RolloutRequest
 from gitfleet.model.state import PlacementRecord
 
-OverridesByCluster = Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]
+ContentsByCluster = Mapping[str, ClusterContent]
 
 
 def request_for(
     record: PlacementRecord,
-    overrides: OverridesByCluster,
+    contents: ContentsByCluster,
     now: datetime,
+    gate: PlacementGate,
     labels: Mapping[str, PinnedLabels] | None = None,
     disturbed: frozenset[str] = frozenset(),
 ) -> RolloutRequest:
     """The question to the rolling update for one placement, bindings in listing order (by name, as KubeFleet lists)."""
     policy = record.placement.effective_policy
-    latest, lost = record.latest_resources, frozenset(record.lost_snapshots)
-    unapplied = (
-        b for b in record.bindings if b.resource_snapshot in lost and b.applied_snapshot != b.resource_snapshot
-    )
+    latest = record.latest_resources
     return RolloutRequest(
         placement_type=policy.placement_type,
         number_of_clusters=policy.number_of_clusters,
@@ -35,18 +33,28 @@ def request_for(
         apply_strategy=record.placement.strategy.apply_strategy,
         bindings=tuple(sorted(record.bindings, key=lambda binding: binding.name)),
         latest_snapshot=latest.name if latest else None,
-        overrides=overrides,
+        contents=contents,
         now=now,
+        gate=gate,
         labels=labels or {},
         disturbed=disturbed,
-        unapplied=frozenset(binding.cluster for binding in unapplied),
     )
 
 
 def recorded_refusal(record: PlacementRecord, quarantines: Iterable[Quarantine]) -> str:
     """`refusal_of`, of all quarantines that are recorded."""
     key = record.placement.key
-    return refusal_of(record, {one.digest: one for one in quarantines if one.placement == key and not one.lifted})
+    return refusal_of(record, {q.digest: q for q in quarantines if q.placement == key and not q.lifted})
+
+
+def recorded_waits(record: PlacementRecord) -> dict[str, Frozen]:
+    """The clusters on which a folder of a placement waits for another one, as it was recorded last."""
+    code, waits = Reason.DEPENDENCY_NOT_AVAILABLE, dict[str, Frozen]()
+    for binding in record.bindings:
+        started = find_condition(binding.conditions, ConditionType.ROLLOUT_STARTED, generation=binding.generation)
+        if started is not None and (started.status, started.reason) == (Status.FALSE, code):
+            waits[binding.cluster] = Frozen(started.message, None, code=code)
+    return waits
 
 
 def refusal_of(record: PlacementRecord, quarantines: Mapping[str, Quarantine]) -> str:
@@ -54,5 +62,5 @@ def refusal_of(record: PlacementRecord, quarantines: Mapping[str, Quarantine]) -
     if record.pinned is not None and record.pinned.status is Status.FALSE:
         return record.pinned.message
     latest = record.latest_resources
-    one = quarantines.get(latest.hash) if latest is not None else None
-    return f"snapshot {latest.index} {one.sentence}" if latest is not None and one is not None else ""
+    quarantine = quarantines.get(latest.hash) if latest is not None else None
+    return f"snapshot {latest.index} {quarantine.sentence}" if latest is not None and quarantine is not None else ""

@@ -22,13 +22,13 @@ LEFT_OUT_AFTER: Final = timedelta(minutes=5)
 def silent_since(record: PlacementRecord, clusters: Mapping[str, MemberCluster]) -> dict[str, datetime]:
     """The clusters of a placement's bindings, and those that it names, that do not answer, and since when: those whose
     agent's Healthy condition is Unknown."""
-    found: dict[str, datetime] = {}
+    silent: dict[str, datetime] = {}
     named = record.placement.effective_policy.cluster_names
     for name in dict.fromkeys((*(binding.cluster for binding in record.bindings), *named)):
         since = silent_from(clusters.get(name))
         if since is not None:
-            found[name] = since
-    return found
+            silent[name] = since
+    return silent
 
 
 def long_silent(clusters: Mapping[str, MemberCluster], now: datetime, unreachable: str) -> frozenset[str]:

@@ -68,7 +68,6 @@ class RolloutText(TextTable):
     FOUND_PLACEMENT_PICKFIXED_PLACEMENT_TYPE = (
         "Found ClusterResourcePlacement with PickFixed placement type targeted by eviction"
     )
-    FREEZE_CANNOT_READ = "{frozen}{place}, a Freeze that cannot be read, until it is corrected"
     GITFLEET_APPROVE_WRITES_ONE = "{why}; `gitfleet approve {run} {stage}` writes one"
     GIVE_CLUSTER_LABEL = "give the cluster such a label, or take sortingLabelKey from the stage"
     GIVE_STRATEGY_TYPE_EXTERNAL = "give it strategy type External, and add a new run"
@@ -83,7 +82,6 @@ class RolloutText(TextTable):
     LEAST_MUST_STAY = "at least {floor} must stay so"
     LETS_GO_FIRST = "{state} and {must}: {limit} lets {first} go first"
     LETS_GO_FIRST_2 = "{state}: {limit} lets {first} go first"
-    LOST_NOT_APPLIED = "{change}; {resource_snapshot} is lost, and was not applied there, so the update needs no budget"
     MORE_HALF_PLACEMENT_CLUSTERS_NOT = "More than half of the placement's clusters do not answer, so nothing moves"
     NAMESPACE_NOT_THERE_YET = "namespace `{namespace}` does not exist on {where} yet; another placement brings it"
     NAME_PLACEMENT_NEW_RUN = "name a placement that there is, in a new run"
@@ -132,6 +130,7 @@ class RolloutText(TextTable):
     RESOURCES_MOST = "{count} {verb} the resources and at most {most} may"
     RUN_CLUSTER_NO_LONGER_PICKED = "run {run}: the cluster is no longer picked"
     RUN_INITIALIZED_WAITS_SPEC_STATE = "run {} is initialized and waits for spec.state Run"
+    RUN_MESSAGE = "run {run}: {message}"
     RUN_NEEDS_LEAST_ONE_CLUSTER = "a run needs at least one cluster"
     RUN_NO_CLUSTER_RUN_STARTS = "run {run}: no cluster of the run starts now"
     RUN_ROLLS_BACK = "run {run} rolls back: {why}"
@@ -142,7 +141,6 @@ class RolloutText(TextTable):
         "run `{other}` of the same placement is unfinished and has another strategy, `{strategy_name}`"
     )
     RUN_STARTS_NO_CLUSTER_WHILE = "run {run} starts no cluster while more than half do not answer, {silent}"
-    RUN_STARTS_NO_FURTHER_CLUSTER = "run {run} starts no further cluster: {refused}"
     RUN_STOPPED_WAITS_SPEC_STATE = "run {} is stopped and waits for spec.state Run"
     RUN_STOPPING_STARTED_GOES_END = "run {} is stopping: what it started goes on to its end"
     RUN_STUCK_STAGE = "run {run} is stuck in stage {stage}: {stuck} did not finish"
@@ -151,10 +149,6 @@ class RolloutText(TextTable):
     RUN_WAITS_STAGE_MUST_STAY = "run {run} waits: {list} in stage {stage} must stay healthy until {until}"
     RUN_WAITS_STAGE_UNTIL = "run {run} waits in stage {stage} until {end}"
     RUN_WAITS_UNTIL_PLACEMENT_GONE = "run {run} waits until the placement is gone from {left}"
-    SELECTS_OBJECTS_NOT_ROLLED_OUT = (
-        "{other} {other_2} selects its objects and has not rolled them out to {cluster} yet"
-    )
-    SELECT_OBJECTS_BUT = "{other} {other_2} may select its objects, but {error}"
     SOMETHING_ELSE_UPDATED_CLUSTER_SINCE = "something else has updated the cluster since"
     SOME_CLUSTERS_NOT_PLACED_ANY = (
         "some clusters are not placed in any stage, total {count}, showing up to {most_named}: {missing}"
@@ -163,17 +157,11 @@ class RolloutText(TextTable):
         "the sorting label `{sorting_label_key}:{text}` on cluster `{cluster}` is not valid: it must be a whole number"
     )
     STAGES_ABORTED_DUE_NON_RECOVERABLE = "The stages are aborted due to a non-recoverable error"
-    STAGE_LABEL_SELECTOR_INVALID = "the stage label selector is invalid, stage: {stage}, err: {error}"
     STAGE_SKIPPED_BECAUSE_NO_CLUSTERS = "Stage skipped because it has no clusters"
     STAGE_STARTS_MOST_MINUTE = "stage {stage} starts at most {start_rate} a minute, the next at {later}"
     STAGE_UPDATES_MOST_SAME_TIME = "stage {stage} updates at most {limit} at the same time"
     STAGE_UPDATE_ABORTED_DUE_NON = "Stage update aborted due to a non-recoverable error"
-    STATE_BRANCH_LOST_BECAME_EVICTION = (
-        "The state branch lost what became of this eviction, and it is not decided again: write a new one"
-    )
-    STATE_BRANCH_LOST_HOW_FAR = (
-        "the state branch lost how far this run was, and it is not started again; remove it, and add a new run to go on"
-    )
+    STARTS_NO_FURTHER_CLUSTER = "starts no further cluster: {refused}"
     STATE_BRANCH_LOST_RESOURCE_SNAPSHOT = "the state branch lost resource snapshot {index} of the updateRun"
     STILL_FALSE_NO_FURTHER_CLUSTER = (
         "{change}; {worst} is still False there ({reason}), so no further cluster becomes unavailable"
@@ -184,15 +172,15 @@ class RolloutText(TextTable):
         "{change}; what it takes back is not available there, so no further cluster becomes unavailable"
     )
     THEN_ADD_NEW_RUN = "then add a new run, or one of another snapshot"
-    UPDATERUN_STARTS_NO_FURTHER_CLUSTER = "The updateRun starts no further cluster: {refused}"
     UPDATERUN_STUCK_WAITING_CLUSTER_STAGE = "The updateRun is stuck waiting for {stuck} cluster(s) in stage {stage} to finish updating, please check placement status for potential errors"
     UPDATERUN_WAITING_BEFORE_STAGE_TASKS = (
         "The updateRun is waiting for before-stage tasks in stage {stage} to complete"
     )
-    UPDATERUN_WAITS = "The updateRun waits {where}, {first}"
     UPDATE_RUN_STOPPED = "The update run has been stopped"
     UPDATING_CLUSTERS_FINISHED = "The updating clusters have finished, waiting to be resumed"
+    VARIANTS_CHANGED = "the variants change: {changes}"
     WAITING_CLUSTERS_BEING_UPDATED_FINISH = "Waiting for the clusters that are being updated to finish"
+    WAITS = "waits {where}, {first}"
     WAITS_RUN_NAMES = "waits for a run that names it"
     WENT_BACK_BEFORE = "{names} went back to what they had before"
     WHICH_IT_HAD = "{resource_snapshot}, which it had, {why}"

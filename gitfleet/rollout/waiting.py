@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from gitfleet.api.bindings import DELETED, Binding, BindingState, is_active
-from gitfleet.api.conditions import Condition, ConditionType, Status, find_condition
+from gitfleet.api.conditions import Condition, ConditionType, Status, is_true
 from gitfleet.formats.sentences import more_than_first, named_briefly
-from gitfleet.model.rolling import RolloutPlan
+from gitfleet.model.rolling import RolloutPlan, wait_for
 from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout.texts import RolloutText
 
@@ -17,17 +17,20 @@ _STEPS = ("Overridden", "WorkSynchronized", "Applied", "Available")
 def waiting_for(record: PlacementRecord, plan: RolloutPlan | None = None) -> tuple[str, ...]:
     """One sentence for each binding that has not arrived where it is to go; empty when the placement is at rest.
 
-    With the `plan` that held bindings back the sentences say why: the conditions alone do not carry the numbers. What
-    only a person can let go on is not among them, nor what another placement must do first, which says so itself.
+    With the `plan` that blocked bindings the sentences say why: the conditions alone do not carry the numbers. What
+    only a person can let go on is not among them.
 
     A binding that failed permanently (an override that cannot be applied) is waiting too: for a change by a person.
     """
     name = str(record.placement.key)
-    held = {h.cluster: h.reason for h in plan.held} if plan is not None else {}
-    left = {h.cluster for h in plan.held if h.awaits or h.reason in plan.asks} if plan is not None else ()
-    moving = (binding for binding in record.bindings if binding.cluster not in left)
-    found = (_waiting(binding, record, held.get(binding.cluster)) for binding in moving)
-    return tuple(f"{name}: {sentence}" for sentences in found for sentence in sentences)
+    reasons, asks = (plan.blocked, plan.asks) if plan is not None else ({}, ())
+    moving = ((binding, reasons.get(binding.cluster, "")) for binding in record.bindings)
+    return tuple(
+        wait_for(reason, f"{name}: {sentence}")
+        for binding, reason in moving
+        if reason not in asks
+        for sentence in _waiting(binding, record, reason)
+    )
 
 
 def run_awaited(record: PlacementRecord, bindings: Iterable[Binding] | None = None, refused: str = "") -> str:
@@ -38,51 +41,47 @@ def run_awaited(record: PlacementRecord, bindings: Iterable[Binding] | None = No
     if latest is None or not record.placement.strategy.external:
         return ""
     chosen = record.bindings if bindings is None else tuple(bindings)
-    found = []
+    sentences = []
     had = {record.snapshot_index(b.resource_snapshot) for b in chosen if is_active(b)} - {str(latest.index)}
     if had:
         old = ", ".join(sorted(index or "none" for index in had))
         why = refused or RolloutText.WAITS_RUN_NAMES()
-        found.append(RolloutText.CLUSTERS_SNAPSHOT_LATEST(old=old, latest=latest.index, why=why))
-    if left := [b.cluster for b in chosen if b.deleting is None and b.state is BindingState.UNSCHEDULED]:
-        verb = "are" if len(left) > 1 else "is"
-        found.append(RolloutText.NO_LONGER_PICKED(left=named_briefly(left, 3), verb=verb))
-    return "; ".join(found)
+        sentences.append(RolloutText.CLUSTERS_SNAPSHOT_LATEST(old=old, latest=latest.index, why=why))
+    if unpicked := [b.cluster for b in chosen if b.deleting is None and b.state is BindingState.UNSCHEDULED]:
+        verb = "are" if len(unpicked) > 1 else "is"
+        sentences.append(RolloutText.NO_LONGER_PICKED(left=named_briefly(unpicked, 3), verb=verb))
+    return "; ".join(sentences)
 
 
 def way_out(binding: Binding, record: PlacementRecord, commits: Mapping[str, str]) -> str:
     """What a binding keeps that cannot be rendered, with its commit (of overrides: by reference), and what to do."""
-    kept = [f"override {one}" + _of(commits.get(one)) for one in _overrides(binding)]
-    overridden = find_condition(binding.conditions, ConditionType.OVERRIDDEN, generation=binding.generation)
-    if not kept or (overridden is not None and overridden.status is Status.TRUE):
+    overrides = (*binding.cluster_resource_overrides, *binding.resource_overrides)
+    content = [f"override {reference}" + _of(commits.get(reference)) for reference in overrides]
+    if not content or is_true(binding.conditions, ConditionType.OVERRIDDEN, generation=binding.generation):
         snapshot = record.snapshot_named(binding.resource_snapshot)
-        kept = [f"snapshot {snapshot.index}{_of(snapshot.commit)}" if snapshot is not None else "its snapshot"]
-    return RolloutText.KEEPS_COMMIT_NEW_RUN(cluster=binding.cluster, kept=named_briefly(kept, 3))
-
-
-def _overrides(binding: Binding) -> tuple[str, ...]:
-    return (*binding.cluster_resource_overrides, *binding.resource_overrides)
+        content = [f"snapshot {snapshot.index}{_of(snapshot.commit)}" if snapshot is not None else "its snapshot"]
+    return RolloutText.KEEPS_COMMIT_NEW_RUN(cluster=binding.cluster, kept=named_briefly(content, 3))
 
 
 def _of(commit: str | None) -> str:
     return f" of commit {commit[:12]}" if commit else ""
 
 
-def _waiting(binding: Binding, record: PlacementRecord, held: str | None) -> Iterator[str]:
+def _waiting(binding: Binding, record: PlacementRecord, reason: str) -> Iterator[str]:
     if binding.deleting is not None:
         yield from _giving_up(binding)
         return
-    if record.placement.deleting is not None and held:
-        yield f"{binding.cluster} waits: {held}"
+    if record.placement.deleting is not None and reason:
+        yield f"{binding.cluster} waits: {reason}"
         return
     current = {c.type: c for c in binding.conditions if c.observed_generation == binding.generation}
     started = current.get(ConditionType.ROLLOUT_STARTED)
     if started is not None and started.status is not Status.TRUE:
-        yield f"{binding.cluster} waits: {held or started.message}"
+        yield f"{binding.cluster} waits: {reason or started.message}"
         return
     if binding.state is BindingState.UNSCHEDULED:
         if not record.placement.strategy.external:  # else its run says what it waits for
-            yield f"{binding.cluster} " + (f"waits: {held}" if held else RolloutText.NO_LONGER_PICKED_NOT_CLEARED())
+            yield f"{binding.cluster} " + (f"waits: {reason}" if reason else RolloutText.NO_LONGER_PICKED_NOT_CLEARED())
         return
     if binding.state is not BindingState.BOUND:
         if not record.placement.strategy.external:
@@ -93,9 +92,9 @@ def _waiting(binding: Binding, record: PlacementRecord, held: str | None) -> Ite
 
 
 def _giving_up(binding: Binding) -> Iterator[str]:
-    there = _not_deleted(binding)
-    if there or not binding.kept:  # what is kept waits for another placement, which says so itself
-        yield RolloutText.GIVING_UP_RESOURCES(cluster=binding.cluster) + (f" and {there}" if there else "")
+    undeleted = _not_deleted(binding)
+    if undeleted or not binding.kept:  # what is kept waits for another placement, which says so itself
+        yield RolloutText.GIVING_UP_RESOURCES(cluster=binding.cluster) + (f" and {undeleted}" if undeleted else "")
 
 
 def _unfinished(binding: Binding, current: Mapping[str, Condition]) -> Iterator[str]:
@@ -110,8 +109,8 @@ def _unfinished(binding: Binding, current: Mapping[str, Condition]) -> Iterator[
                 cluster=binding.cluster, step=step, condition=condition.message or condition.reason
             )
             return
-    if there := _not_deleted(binding):
-        yield f"{binding.cluster} {there}"
+    if undeleted := _not_deleted(binding):
+        yield f"{binding.cluster} {undeleted}"
 
 
 def kept_there(binding: Binding) -> str:
@@ -123,7 +122,8 @@ def kept_there(binding: Binding) -> str:
 
 def _not_deleted(binding: Binding) -> str:
     """What its cluster has not deleted yet, as the end of a sentence; "" when there is nothing."""
-    there = [failed for failed in binding.failed if failed.condition == DELETED and failed not in binding.kept]
-    if not there:
+    undeleted = [failed for failed in binding.failed if failed.condition == DELETED and failed not in binding.kept]
+    if not undeleted:
         return ""
-    return RolloutText.NOT_DELETED(there=there[0].key, there_2=there[0].message, more_than_first=more_than_first(there))
+    first, more = undeleted[0], more_than_first(undeleted)
+    return RolloutText.NOT_DELETED(there=first.key, there_2=first.message, more_than_first=more)

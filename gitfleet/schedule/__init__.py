@@ -3,7 +3,6 @@
     request_for(record, now) -> SchedulingRequest          the request, from what is known of a placement
     index_fleet(clusters, now, previous) -> FleetIndex     built once a reconcile (incrementally), shared by all
     placements
-    closed_to_new(index, held, bindings) -> FleetIndex     the same for one placement, where clusters get nothing new
     profile_from(plugins, available) -> Profile, faults    which plug-ins take part (plugins.py lists the stages)
     schedule(request, fleet, profile) -> SchedulingResult  one placement, to the end of its chain of cycles
     schedule_key(request, fleet) -> str                    while it stays the same, scheduling again changes nothing
@@ -16,17 +15,19 @@ Source: kubefleet.md §2; decisions D4, D5, D27.
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from typing import assert_never
 
 from gitfleet.api.placements import PlacementType
 from gitfleet.errors import GiveUp
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.scheduling import ClusterVerdict, SchedulingRequest, SchedulingResult
+from gitfleet.model.state import PlacementRecord
 from gitfleet.schedule.admission import NamespaceAffinity
 from gitfleet.schedule.builtin import BUILT_IN
 from gitfleet.schedule.cluster_set import ClusterSet
 from gitfleet.schedule.explain import explain_clusters
-from gitfleet.schedule.fleet import EVERYTHING, Fact, FleetIndex, closed_to_new, index_fleet
+from gitfleet.schedule.fleet import EVERYTHING, Fact, FleetIndex, Unschedulable, index_fleet
 from gitfleet.schedule.keys import BindingDigests, schedule_key
 from gitfleet.schedule.pick import Run, pick_all, pick_fixed, pick_n
 from gitfleet.schedule.plugins import (
@@ -36,12 +37,10 @@ from gitfleet.schedule.plugins import (
     Refusal,
     SchedulerPlugin,
     Score,
-    Unschedulable,
     stages_of,
     usable,
 )
 from gitfleet.schedule.profile import DEFAULT_PROFILE, Profile, profile_for, profile_from
-from gitfleet.schedule.requests import request_for
 from gitfleet.schedule.stages import Stages, failure_of
 
 __all__ = [
@@ -60,7 +59,6 @@ __all__ = [
     "SchedulerPlugin",
     "Score",
     "Unschedulable",
-    "closed_to_new",
     "explain",
     "index_fleet",
     "profile_for",
@@ -72,6 +70,22 @@ __all__ = [
     "usable",
     "without_namespace",
 ]
+
+
+def request_for(record: PlacementRecord, now: datetime) -> SchedulingRequest:
+    """The request for a record whose policy snapshots are up to date; the policy is the latest snapshot's, with the
+    number of clusters that scaling wrote on it."""
+    latest = record.latest_policy
+    policy = record.placement.effective_policy if latest is None else latest.policy
+    if latest is not None:
+        policy = replace(policy, number_of_clusters=latest.number_of_clusters)
+    return SchedulingRequest(
+        placement=record.placement.key,
+        policy=policy,
+        policy_snapshot=latest.name if latest else "",
+        bindings=record.bindings,
+        now=now,
+    )
 
 
 def schedule(request: SchedulingRequest, fleet: FleetIndex, profile: Profile = DEFAULT_PROFILE) -> SchedulingResult:
@@ -116,4 +130,4 @@ def explain(
 def without_namespace(request: SchedulingRequest, fleet: FleetIndex, profile: Profile) -> frozenset[str]:
     """The clusters that are refused as they lack the namespace of a ResourcePlacement."""
     verdicts = explain(request, fleet, profile)
-    return frozenset(one.cluster for one in verdicts if one.refused_by == NamespaceAffinity.name)
+    return frozenset(verdict.cluster for verdict in verdicts if verdict.refused_by == NamespaceAffinity.name)

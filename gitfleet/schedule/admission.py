@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from gitfleet.api.clusters import MemberCluster, Taint
-from gitfleet.api.placements import PlacementKey, PlacementPolicy, Toleration
+from gitfleet.api.placements import PlacementKey, PlacementPolicy, Toleration, TolerationOperator
 from gitfleet.formats.canonical_json import parse_json
 from gitfleet.schedule.cluster_set import ClusterSet
 from gitfleet.schedule.eligibility import Eligibility, reason_of
@@ -25,7 +25,6 @@ _REMEDIES = {
     Eligibility.SILENT: ScheduleText.MAKE_CLUSTER_ANSWER_AGAIN(),
     Eligibility.HEALTH_UNKNOWN: ScheduleText.LET_MEMBER_AGENT_REPORT_HEALTH(),
     Eligibility.UNHEALTHY: ScheduleText.MAKE_CLUSTER_HEALTHY_AGAIN(),
-    Eligibility.HELD: ScheduleText.ADD_CLUSTER_FILE_AGAIN_APPROVE(),
 }
 
 
@@ -139,8 +138,12 @@ class SamePlacementAffinity(SchedulerPlugin):
 
     def score_fleet(self, cycle: Cycle, candidates: ClusterSet) -> Mapping[Score, ClusterSet]:
         """As `score` for each candidate."""
-        kept = candidates & cycle.obsolete
-        return {Score(obsolete_affinity=1): kept, Score(): candidates - kept} if kept else {Score(): candidates}
+        obsolete = candidates & cycle.obsolete
+        return (
+            {Score(obsolete_affinity=1): obsolete, Score(): candidates - obsolete}
+            if obsolete
+            else {Score(): candidates}
+        )
 
 
 def untolerated(taints: Iterable[Taint], tolerations: tuple[Toleration, ...]) -> Taint | None:
@@ -156,12 +159,10 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
     if toleration.effect not in ("", taint.effect):
         return False
     match toleration.operator:
-        case "Exists":
+        case TolerationOperator.EXISTS:
             return toleration.key in ("", taint.key)
-        case "Equal":
+        case TolerationOperator.EQUAL:
             return toleration.key == taint.key and toleration.value == taint.value
-        case _:
-            return False
 
 
 def taint_reason(taint: Taint) -> str:

@@ -5,32 +5,103 @@ Source: kubefleet.md §2 "Cluster affinity filter" and "Affinity score".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
+from operator import or_
 
 from gitfleet.api.cluster_selectors import ClusterSelectorTerm, PreferredTerm
 from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.labels import LabelOperator, LabelRequirement, LabelSelector
 from gitfleet.api.placements import PlacementKey, PlacementPolicy
-from gitfleet.schedule.cluster_set import ClusterSet
-from gitfleet.schedule.fleet import Fact
-from gitfleet.schedule.partitions import Partition, add_points
+from gitfleet.schedule.cluster_set import ClusterSet, Partition, add_points
+from gitfleet.schedule.columns import Column
+from gitfleet.schedule.fleet import Fact, FleetIndex
 from gitfleet.schedule.plugins import Cycle, FleetRefusal, Refusal, SchedulerPlugin, Score
 from gitfleet.schedule.properties import (
     Extremes,
     extremes_of,
     interpolate,
+    meets_requirement,
     property_of,
-    requirement_holds,
+    requirement_members,
     weights_by_value,
 )
-from gitfleet.schedule.selectors import (
-    facts_of_selector,
-    missing_labels,
-    selector_matches,
-    selector_members,
-    term_matches,
-    term_members,
-)
 from gitfleet.schedule.texts import ScheduleText
+
+
+def selector_matches(selector: LabelSelector | None, cluster: MemberCluster) -> bool:
+    """Whether a cluster's labels match; None matches all."""
+    return selector is None or selector.matches(cluster.scheduling_labels)
+
+
+def selector_members(selector: LabelSelector | None, fleet: FleetIndex, candidates: int) -> int:
+    """The candidates whose labels match; as `selector_matches` for each of them."""
+    if selector is None or not candidates:
+        return candidates
+    for key, value in selector.match_labels.items():
+        candidates &= fleet.column(Fact("label", key)).members(value)
+    for requirement in selector.match_expressions:
+        column = fleet.column(Fact("label", requirement.key))
+        match requirement.operator:
+            case LabelOperator.EXISTS:
+                candidates &= column.present
+            case LabelOperator.DOES_NOT_EXIST:
+                candidates &= ~column.present
+            case LabelOperator.IN:
+                candidates &= _having(column, requirement.values)
+            case LabelOperator.NOT_IN:
+                candidates &= ~_having(column, requirement.values)
+    return candidates
+
+
+def _having(column: Column, values: Iterable[str]) -> int:
+    return reduce(or_, map(column.members, values), 0)
+
+
+def term_matches(term: ClusterSelectorTerm, cluster: MemberCluster) -> bool:
+    """Whether a cluster meets a required term; labels are checked first, then the properties in their order."""
+    if not selector_matches(term.label_selector, cluster):
+        return False
+    return all(meets_requirement(requirement, cluster) for requirement in term.property_requirements)
+
+
+def term_members(term: ClusterSelectorTerm, fleet: FleetIndex, candidates: int) -> int:
+    """The candidates that meet a required term; as `term_matches` for each of them."""
+    candidates = selector_members(term.label_selector, fleet, candidates)
+    for requirement in term.property_requirements:
+        candidates = requirement_members(requirement, fleet, candidates)
+    return candidates
+
+
+def facts_of_selector(selector: LabelSelector | None) -> list[Fact]:
+    """The labels that a selector depends on."""
+    if selector is None:
+        return []
+    keys = [*selector.match_labels, *(requirement.key for requirement in selector.match_expressions)]
+    return [Fact("label", key) for key in keys]
+
+
+def missing_labels(selector: LabelSelector | None, cluster: MemberCluster) -> list[str]:
+    """What to do to a cluster's labels so that they match, one imperative for each part that does not."""
+    if selector is None:
+        return []
+    labels = cluster.scheduling_labels
+    todo = [f"add label {key}={value}" for key, value in selector.match_labels.items() if labels.get(key) != value]
+    return todo + [_remedy(req, labels.get(req.key)) for req in selector.match_expressions if not req.matches(labels)]
+
+
+def _remedy(requirement: LabelRequirement, present: str | None) -> str:
+    key = requirement.key
+    match requirement.operator:
+        case LabelOperator.IN if len(requirement.values) == 1:
+            return f"add label {key}={requirement.values[0]}"
+        case LabelOperator.IN:
+            return ScheduleText.ADD_LABEL_ONE_VALUES(key=key, values=", ".join(requirement.values))
+        case LabelOperator.EXISTS:
+            return f"add label {key}"
+        case LabelOperator.NOT_IN | LabelOperator.DOES_NOT_EXIST:
+            return f"remove label {key}={present}"
+
 
 NO_TERM_MATCHES = ScheduleText.CLUSTER_NOT_MATCH_ANY_REQUIRED()
 
@@ -136,9 +207,9 @@ def _weighted(policy: PlacementPolicy) -> tuple[PreferredTerm, ...]:
 def _missing(term: ClusterSelectorTerm, cluster: MemberCluster) -> list[str]:
     todo = missing_labels(term.label_selector, cluster)
     for requirement in term.property_requirements:
-        if not requirement_holds(requirement, cluster):
+        if not meets_requirement(requirement, cluster):
             value = property_of(cluster, requirement.name)
             now = ScheduleText.IT_HAS_NONE() if value is None else f"it is {value}"
-            wanted = f"{requirement.operator} {requirement.values[0]}"
-            todo.append(ScheduleText.BRING_PROPERTY(requirement=requirement.name, wanted=wanted, now=now))
+            required = f"{requirement.operator} {requirement.values[0]}"
+            todo.append(ScheduleText.BRING_PROPERTY(requirement=requirement.name, wanted=required, now=now))
     return todo

@@ -13,7 +13,7 @@ from typing import cast
 
 from gitfleet.api.bindings import Binding, BindingState, ClusterDecision, raised, unscheduled
 from gitfleet.model.scheduling import SchedulingRequest
-from gitfleet.schedule.bits import set_of
+from gitfleet.schedule.cluster_set import set_of
 from gitfleet.schedule.eligibility import Eligibility
 from gitfleet.schedule.fleet import ELIGIBILITY, FleetIndex
 
@@ -63,7 +63,7 @@ class ClassifiedBindings:
         """The clusters that the current policy holds."""
         return len(self.scheduled) + len(self.bound) + len(self.fresh)
 
-    def holds(self, cluster: str) -> bool:
+    def has_current(self, cluster: str) -> bool:
         """Whether the current policy holds the cluster."""
         return cluster in self.scheduled or cluster in self.bound
 
@@ -96,11 +96,11 @@ class ClassifiedBindings:
             patched = [
                 self._patch(self.obsolete.pop(name), chosen[name]) for name in list(self.obsolete) if name in chosen
             ]
-            again = [name for name in self.unscheduled if name in chosen and not self.holds(name)]
+            again = [name for name in self.unscheduled if name in chosen and not self.has_current(name)]
             patched += [self._patch(self.unscheduled.pop(name), chosen[name]) for name in again]
             self.unschedule(self.obsolete.values())
         if self.scheduled or self.bound:
-            new = [pair for pair in zip(names, decisions, strict=True) if not self.holds(pair[0])]
+            new = [pair for pair in zip(names, decisions, strict=True) if not self.has_current(pair[0])]
             names, decisions = [name for name, _ in new], [decision for _, decision in new]
         self.fresh = new_bindings(self.request, names, decisions)
         self.changed = self.changed or bool(self.fresh or patched)

@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Any, TypeVar, cast
 
 from gitfleet.formats.canonical_json import json_bytes
-from gitfleet.schedule.bits import set_of
+from gitfleet.schedule.cluster_set import set_of
 
 _MANY_UPDATES = 64
 T = TypeVar("T")
@@ -35,31 +35,31 @@ class Column:
     """
 
     values: tuple[str | None, ...]
-    _found: _Findings = field(default_factory=_Findings, compare=False, repr=False)
+    _findings: _Findings = field(default_factory=_Findings, compare=False, repr=False)
 
     @property
     def positions(self) -> Mapping[str, list[int]]:
         """The clusters of each text, in ascending order."""
-        known = self._found.positions
-        if known is None:
+        positions = self._findings.positions
+        if positions is None:
             gathered: dict[str, list[int]] = {}
             for i, text in enumerate(self.values):
                 if text is not None:
                     gathered.setdefault(text, []).append(i)
-            known = self._found.positions = gathered
-        return known
+            positions = self._findings.positions = gathered
+        return positions
 
     def members(self, text: str) -> int:
         """The set of the clusters that say exactly `text`."""
-        known = self._found.sets.get(text)
-        if known is None:
-            known = set_of(self.positions.get(text, ()), len(self.values))
-            self._found.sets[text] = known
-        return known
+        members = self._findings.sets.get(text)
+        if members is None:
+            members = set_of(self.positions.get(text, ()), len(self.values))
+            self._findings.sets[text] = members
+        return members
 
     def once(self, question: Hashable, work_out: Callable[[], T]) -> T:
         """A result that follows from the values alone, computed when it is first needed."""
-        results = self._found.results
+        results = self._findings.results
         if question not in results:
             results[question] = work_out()
         return cast(T, results[question])
@@ -87,7 +87,7 @@ class Column:
             values[i] = text
         if len(real) > _MANY_UPDATES:
             return Column(tuple(values))
-        sets = dict(self._found.sets)
+        sets = dict(self._findings.sets)
         for i, text in real:
             bit = 1 << i
             for moved in (self.values[i], text):

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from gitfleet.api.bindings import Binding, ClusterDecision, ClusterScore
 from gitfleet.api.conditions import Reason
 from gitfleet.model.scheduling import SchedulingResult
-from gitfleet.schedule.bits import positions, positions_down
+from gitfleet.schedule.cluster_set import positions, positions_down
 from gitfleet.schedule.plugins import Cycle, Score
 from gitfleet.schedule.stages import Filtered, ScoreGroup
 from gitfleet.schedule.texts import ScheduleText
@@ -61,9 +61,9 @@ def outscored(cluster: str, score: Score) -> ClusterDecision:
     )
 
 
-def refused(cluster: str, why: str, by: str) -> ClusterDecision:
+def refused(cluster: str, why: str, plugin: str) -> ClusterDecision:
     """A cluster that a filter refused."""
-    return ClusterDecision(cluster=cluster, selected=False, reason=f"ClusterUnschedulable, {why}", refused_by=by)
+    return ClusterDecision(cluster=cluster, selected=False, reason=f"ClusterUnschedulable, {why}", refused_by=plugin)
 
 
 def decision_of_binding(binding: Binding) -> ClusterDecision:
@@ -72,19 +72,19 @@ def decision_of_binding(binding: Binding) -> ClusterDecision:
 
 
 def list_decisions(
-    held: Iterable[Iterable[Binding]], left_behind: Iterator[ClusterDecision], filtered_out: Iterator[ClusterDecision]
+    groups: Iterable[Iterable[Binding]], left_behind: Iterator[ClusterDecision], filtered_out: Iterator[ClusterDecision]
 ) -> tuple[ClusterDecision, ...]:
     """At most 1000: the clusters held, then up to 20 others, those with a score first."""
-    selected = list(islice(map(decision_of_binding, chain.from_iterable(held)), MOST_DECISIONS))
+    selected = list(islice(map(decision_of_binding, chain.from_iterable(groups)), MOST_DECISIONS))
     seen = {decision.cluster for decision in selected}
     most_others = min(MOST_UNSELECTED, MOST_DECISIONS - len(selected))
-    others = (decision for decision in chain(left_behind, filtered_out) if decision.cluster not in seen)
-    return (*selected, *islice(others, most_others))
+    unselected = (decision for decision in chain(left_behind, filtered_out) if decision.cluster not in seen)
+    return (*selected, *islice(unselected, most_others))
 
 
-def left_behind_in(cycle: Cycle, rest: Iterable[ScoreGroup]) -> Iterator[ClusterDecision]:
+def left_behind_in(cycle: Cycle, groups: Iterable[ScoreGroup]) -> Iterator[ClusterDecision]:
     """Decisions for the candidates that were not picked, best first."""
-    for score, members in rest:
+    for score, members in groups:
         for i in positions_down(members):
             yield outscored(cycle.fleet.names[i], score)
 
@@ -101,14 +101,14 @@ def refused_in(cycle: Cycle, filtered: Filtered) -> Iterator[ClusterDecision]:
 
 
 def result_of(
-    bindings: tuple[Binding, ...], decisions: tuple[ClusterDecision, ...], found: int, *, enough: bool
+    bindings: tuple[Binding, ...], decisions: tuple[ClusterDecision, ...], count: int, *, enough: bool
 ) -> SchedulingResult:
     """The result with the Scheduled condition: whether as many clusters were found as the policy needs."""
     if enough:
         reason = Reason.SCHEDULING_POLICY_FULFILLED
-        message = ScheduleText.FOUND_ALL_CLUSTER_NEEDED_SPECIFIED(found=found)
+        message = ScheduleText.FOUND_ALL_CLUSTER_NEEDED_SPECIFIED(found=count)
     else:
         reason = Reason.SCHEDULING_POLICY_UNFULFILLED
-        what = ScheduleText.COULD_NOT_FIND_ALL_CLUSTERS()
-        message = f"{what}, found {found} cluster(s) instead"
+        failure = ScheduleText.COULD_NOT_FIND_ALL_CLUSTERS()
+        message = f"{failure}, found {count} cluster(s) instead"
     return SchedulingResult(bindings=bindings, decisions=decisions, fulfilled=enough, reason=reason, message=message)

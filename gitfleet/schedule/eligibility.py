@@ -30,7 +30,6 @@ class Eligibility(StrEnum):
     SILENT = "silent"
     HEALTH_UNKNOWN = "health-unknown"
     UNHEALTHY = "unhealthy"
-    HELD = "held"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +87,6 @@ def reason_of(cluster: MemberCluster, verdict: Eligibility, now: datetime) -> st
             return ""
         case Eligibility.LEFT:
             return ScheduleText.CLUSTER_LEFT_FLEET()
-        case Eligibility.HELD:
-            return ScheduleText.REMOVAL_FROM_FLEET_HELD()
         case Eligibility.NOT_ONLINE:
             return _DISCONNECTED + ScheduleText.MEMBER_AGENT_NOT_ONLINE_YET()
         case Eligibility.NOT_JOINED:

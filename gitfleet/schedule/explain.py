@@ -17,9 +17,9 @@ from gitfleet.model.scheduling import ClusterVerdict, SchedulingRequest, Schedul
 from gitfleet.schedule.classified_bindings import classify_bindings
 from gitfleet.schedule.decisions import decision_of_binding, outscored
 from gitfleet.schedule.eligibility import reason_of
-from gitfleet.schedule.fleet import FleetIndex
+from gitfleet.schedule.fleet import FleetIndex, Unschedulable
 from gitfleet.schedule.pick import Run
-from gitfleet.schedule.plugins import Cycle, Score, Unschedulable
+from gitfleet.schedule.plugins import Cycle, Score
 from gitfleet.schedule.profile import Entry, Profile
 from gitfleet.schedule.stages import Filtered, Stages
 from gitfleet.schedule.texts import ScheduleText
@@ -31,29 +31,29 @@ def explain_clusters(
     """A verdict on every cluster of the fleet, by name; PickFixed: also on names that the fleet does not have."""
     after = replace(request, bindings=result.bindings)
     classified = classify_bindings(after, fleet)
-    held = {**classified.scheduled, **classified.bound}
+    picked = {**classified.scheduled, **classified.bound}
     if result.error is not None:
-        return _undecided(fleet, held, result.error)
+        return _undecided(fleet, picked, result.error)
     if request.policy.placement_type is PlacementType.PICK_FIXED:
-        return _fixed(result, fleet, held)
+        return _fixed(result, fleet, picked)
     stages = Stages(profile)
     cycle = Run(after, fleet, stages, {}).cycle(classified, result.cycles + 1)
-    verdicts = attempt(Subject.of_placement(request.placement), _one_more_cycle, stages, cycle, held)
+    verdicts = attempt(Subject.of_placement(request.placement), _one_more_cycle, stages, cycle, picked)
     if not isinstance(verdicts, Failure):
         return verdicts
     error = verdicts.cause
     if isinstance(error, Unschedulable):
-        return _undecided(fleet, held, str(error))
-    return _undecided(fleet, held, ScheduleText.PLUG_FAILED(name=type(error).__name__, error=error))
+        return _undecided(fleet, picked, str(error))
+    return _undecided(fleet, picked, ScheduleText.PLUG_FAILED(name=type(error).__name__, error=error))
 
 
-def _one_more_cycle(stages: Stages, cycle: Cycle, held: Mapping[str, Binding]) -> tuple[ClusterVerdict, ...]:
+def _one_more_cycle(stages: Stages, cycle: Cycle, picked: Mapping[str, Binding]) -> tuple[ClusterVerdict, ...]:
     filtered = stages.filter(cycle)
     scorer = _scorer(stages.profile, cycle)
-    worst = min(map(_score, held.values()), default=None)
+    worst = min(map(_score, picked.values()), default=None)
     return tuple(
-        _held(held[cluster.name], scorer)
-        if cluster.name in held
+        _picked(picked[cluster.name], scorer)
+        if cluster.name in picked
         else _refused(cluster, cycle, filtered) or _outscored(cluster, scorer, worst)
         for cluster in cycle.fleet.clusters
     )
@@ -82,7 +82,7 @@ def _scorer(profile: Profile, cycle: Cycle) -> _Scorer:
     return _Scorer(cycle, tuple(entry for entry in scoring if entry.plugin.pre_score(cycle)))
 
 
-def _held(binding: Binding, scorer: _Scorer) -> ClusterVerdict:
+def _picked(binding: Binding, scorer: _Scorer) -> ClusterVerdict:
     """The decision stands as it was made; the plug-ins that do not depend on bindings give what they would give
     today."""
     decision = decision_of_binding(binding)
@@ -114,8 +114,8 @@ def _refused(cluster: MemberCluster, cycle: Cycle, filtered: Filtered) -> Cluste
 def _outscored(cluster: MemberCluster, scorer: _Scorer, worst: ClusterScore | None) -> ClusterVerdict:
     scores = scorer.scores(cluster)
     total = Score(*map(sum, zip(*scores.values(), strict=True)))
-    wanted = scorer.cycle.policy.number_of_clusters or 0
-    remedy = ScheduleText.RAISE_NUMBEROFCLUSTERS_ABOVE(wanted=wanted)
+    number = scorer.cycle.policy.number_of_clusters or 0
+    remedy = ScheduleText.RAISE_NUMBEROFCLUSTERS_ABOVE(wanted=number)
     if worst is not None:
         bar = ScheduleText.TOPOLOGY_SPREAD_SCORE(topology_spread=worst.topology_spread, affinity=worst.affinity)
         remedy += ScheduleText.MAKE_SCORE_BETTER_LOWEST_CLUSTER(bar=bar)
@@ -129,19 +129,19 @@ def _outscored(cluster: MemberCluster, scorer: _Scorer, worst: ClusterScore | No
     )
 
 
-def _fixed(result: SchedulingResult, fleet: FleetIndex, held: Mapping[str, Binding]) -> tuple[ClusterVerdict, ...]:
+def _fixed(result: SchedulingResult, fleet: FleetIndex, picked: Mapping[str, Binding]) -> tuple[ClusterVerdict, ...]:
     decisions = {decision.cluster: decision for decision in result.decisions}
     verdicts: list[ClusterVerdict] = []
     for name in sorted({*fleet.names, *decisions}):
         decision = decisions.get(name)
-        remedy = "" if name in held else ScheduleText.ADD_CLUSTERNAMES()
+        remedy = "" if name in picked else ScheduleText.ADD_CLUSTERNAMES()
         if decision is not None and not decision.selected:
             where = fleet.position.get(name)
             remedy = ScheduleText.ADD_MEMBERCLUSTER_NAME() if where is None else _reconnect(fleet, where)
         verdicts.append(
             ClusterVerdict(
                 cluster=name,
-                selected=name in held,
+                selected=name in picked,
                 refused_by=decision.refused_by if decision else None,
                 reason=decision.reason if decision else ScheduleText.CLUSTER_NOT_NAMED_PLACEMENT(name=name),
                 remedy=remedy,
@@ -155,9 +155,9 @@ def _reconnect(fleet: FleetIndex, where: int) -> str:
     return ScheduleText.MAKE_CLUSTER_ELIGIBLE(why=why)
 
 
-def _undecided(fleet: FleetIndex, held: Mapping[str, Binding], error: str) -> tuple[ClusterVerdict, ...]:
+def _undecided(fleet: FleetIndex, picked: Mapping[str, Binding], error: str) -> tuple[ClusterVerdict, ...]:
     """Nothing was decided: what is held stays, and every cluster carries the reason."""
-    return tuple(ClusterVerdict(cluster=name, selected=name in held, reason=error) for name in fleet.names)
+    return tuple(ClusterVerdict(cluster=name, selected=name in picked, reason=error) for name in fleet.names)
 
 
 def _score(binding: Binding) -> ClusterScore:

@@ -8,13 +8,12 @@ changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, TypeVar, cast
 
-from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MEMBER_NAME_LABEL, MemberCluster
 from gitfleet.formats.canonical_json import digest_of, json_bytes, json_text
 from gitfleet.model.failures import Failures, Subject
@@ -24,6 +23,10 @@ from gitfleet.schedule.texts import ScheduleText
 
 RESOURCE_PREFIX = "resources.kubernetes-fleet.io/"
 T = TypeVar("T")
+
+
+class Unschedulable(ValueError):
+    """Scheduling this placement is impossible until somebody changes something; one sentence says what is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +69,11 @@ class FleetIndex:
 
     def column(self, fact: Fact) -> Column:
         """What every cluster says about a fact."""
-        known = self.columns.get(fact)
-        if known is None:
+        column = self.columns.get(fact)
+        if column is None:
             read = reader(fact)
-            known = self.columns[fact] = Column(tuple(map(read, self.clusters)))
-        return known
+            column = self.columns[fact] = Column(tuple(map(read, self.clusters)))
+        return column
 
     def digest(self, fact: Fact) -> bytes:
         """Equal for two indexes that say the same about a fact, for the same clusters."""
@@ -111,21 +114,6 @@ def index_fleet(
     if previous is None or previous.names != names:
         return _new_index(names, ordered, now, contained)
     return _next_index(previous, ordered, now, contained)
-
-
-def closed_to_new(index: FleetIndex, held: Collection[str], bindings: Iterable[Binding]) -> FleetIndex:
-    """The index for one placement, to which the clusters whose removal is `held` give nothing new; those that it has
-    `bindings` on are as they were. The same index where there is no such cluster."""
-    had = {binding.cluster for binding in bindings} if held else ()
-    closed = [index.position[name] for name in sorted(held) if name not in had and name in index.position]
-    if not closed:
-        return index
-    eligibilities = list(index.eligibilities)
-    for i in closed:
-        if eligibilities[i].verdict is not Eligibility.LEFT:
-            eligibilities[i] = TimedEligibility(Eligibility.HELD)
-    verdicts = index.columns[ELIGIBILITY].changed((i, eligibilities[i].verdict) for i in closed)
-    return replace(index, eligibilities=tuple(eligibilities), columns={**index.columns, ELIGIBILITY: verdicts})
 
 
 def _new_index(
@@ -224,7 +212,7 @@ def property_text(cluster: MemberCluster, name: str) -> str | None:
     """The text of a property, None when the cluster does not have it.
 
     `resources.kubernetes-fleet.io/<total|allocatable|available>-<resource>` is read from the resource usage; the
-    resource may have hyphens and slashes of its own (decision D36). ValueError for another name with that prefix.
+    resource may have hyphens and slashes of its own (decision D36). Unschedulable for another name with that prefix.
     """
     if not name.startswith(RESOURCE_PREFIX):
         value = cluster.status.properties.get(name)
@@ -232,7 +220,7 @@ def property_text(cluster: MemberCluster, name: str) -> str | None:
     usage = cluster.status.resource_usage
     capacity, _, resource = name.removeprefix(RESOURCE_PREFIX).partition("-")
     if not resource:
-        raise ValueError(ScheduleText.NOT_NAME_RESOURCE_PROPERTY(name=name))
+        raise Unschedulable(ScheduleText.NOT_NAME_RESOURCE_PROPERTY(name=name))
     match capacity:
         case "total":
             return usage.capacity.get(resource)
@@ -241,7 +229,7 @@ def property_text(cluster: MemberCluster, name: str) -> str | None:
         case "available":
             return usage.available.get(resource)
         case _:
-            raise ValueError(ScheduleText.NAMES_NO_CAPACITY(name=name))
+            raise Unschedulable(ScheduleText.NAMES_NO_CAPACITY(name=name))
 
 
 def _taints_text(cluster: MemberCluster) -> str | None:

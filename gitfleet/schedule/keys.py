@@ -49,10 +49,10 @@ def schedule_key(
 def _bindings_digest(request: SchedulingRequest, digests: BindingDigests | None) -> bytes:
     if digests is None:
         return digest_bindings(request.bindings)
-    known = digests.get(request.placement)
-    if known is None or known[0] is not request.bindings:
-        known = digests[request.placement] = (request.bindings, digest_bindings(request.bindings))
-    return known[1]
+    cached = digests.get(request.placement)
+    if cached is None or cached[0] is not request.bindings:
+        cached = digests[request.placement] = (request.bindings, digest_bindings(request.bindings))
+    return cached[1]
 
 
 def digest_bindings(bindings: tuple[Binding, ...]) -> bytes:
@@ -61,5 +61,5 @@ def digest_bindings(bindings: tuple[Binding, ...]) -> bytes:
     Those matter to a result only together with a change that is in the key anyway: a given-up binding is taken up
     again when its cluster is picked again, and Scheduled goes before Bound when fewer clusters are wanted.
     """
-    held = [f"{binding.cluster} {binding.policy_snapshot}" for binding in bindings if is_active(binding)]
-    return sha256("\n".join(sorted(held)).encode()).digest()
+    current = [f"{binding.cluster} {binding.policy_snapshot}" for binding in bindings if is_active(binding)]
+    return sha256("\n".join(sorted(current)).encode()).digest()

@@ -12,9 +12,8 @@ from typing import Any
 
 from gitfleet.api.bindings import Binding, ClusterDecision, ClusterScore
 from gitfleet.model.scheduling import SchedulingRequest, SchedulingResult
-from gitfleet.schedule.bits import ascending, first_down
 from gitfleet.schedule.classified_bindings import ClassifiedBindings, classify_bindings
-from gitfleet.schedule.cluster_set import ClusterSet
+from gitfleet.schedule.cluster_set import ClusterSet, ascending, first_down
 from gitfleet.schedule.decisions import (
     left_behind_in,
     list_decisions,
@@ -26,8 +25,8 @@ from gitfleet.schedule.decisions import (
     result_of,
 )
 from gitfleet.schedule.eligibility import Eligibility, reason_of
-from gitfleet.schedule.fleet import FleetIndex
-from gitfleet.schedule.plugins import Cycle, Score, Unschedulable
+from gitfleet.schedule.fleet import FleetIndex, Unschedulable
+from gitfleet.schedule.plugins import Cycle, Score
 from gitfleet.schedule.stages import ScoreGroup, Stages
 from gitfleet.schedule.texts import ScheduleText
 
@@ -60,7 +59,7 @@ def pick_all(run: Run) -> SchedulingResult:
     classified = classify_bindings(run.request, run.fleet)
     cycle = run.cycle(classified, 1)
     filtered = run.stages.filter(cycle)
-    held = (classified.listed(classified.scheduled), classified.listed(classified.bound))
+    current = (classified.listed(classified.scheduled), classified.listed(classified.bound))
     if filtered.candidates or classified.obsolete:
         names = list(ascending(filtered.candidates, run.fleet.names))
         decisions = run.fleet.once(
@@ -70,33 +69,33 @@ def pick_all(run: Run) -> SchedulingResult:
         new = (bound.created, bound.patched)
     else:
         new = ((), ())
-    decisions = list_decisions((*new, *held), iter(()), refused_in(cycle, filtered))
+    decisions = list_decisions((*new, *current), iter(()), refused_in(cycle, filtered))
     return result_of(classified.finish(), decisions, classified.count, enough=True)
 
 
 def pick_n(run: Run) -> SchedulingResult:
     """The N best; what is held already stays and counts, too many are given up from the lowest score."""
-    wanted = run.request.policy.number_of_clusters
-    if wanted is None:
+    target = run.request.policy.number_of_clusters
+    if target is None:
         raise Unschedulable(ScheduleText.PLACEMENT_TYPE_PICKN_NEEDS_NUMBEROFCLUSTERS())
     classified = classify_bindings(run.request, run.fleet)
-    if wanted <= classified.count:
+    if target <= classified.count:
         groups = (
-            _downscale(classified, classified.count - wanted)
-            if classified.count > wanted or classified.obsolete
+            _downscale(classified, classified.count - target)
+            if classified.count > target or classified.obsolete
             else None
         )
-        held = groups or (classified.listed(classified.bound), classified.listed(classified.scheduled))
-        decisions = list_decisions(held, iter(()), iter(()))
+        current = groups or (classified.listed(classified.bound), classified.listed(classified.scheduled))
+        decisions = list_decisions(current, iter(()), iter(()))
         return result_of(classified.finish(), decisions, classified.count, enough=True)
     number = 0
     while True:
         number += 1
         cycle = run.cycle(classified, number)
-        need = wanted - classified.count
+        need = target - classified.count
         limit = run.stages.post_batch(cycle, need)
         filtered = run.stages.filter(cycle)
-        best, rest = _take(run.stages.rank(cycle, filtered), limit, run.fleet)
+        best, remaining = _take(run.stages.rank(cycle, filtered), limit, run.fleet)
         bound = classified.bind([decision.cluster for decision in best], best)
         if need == limit or bound.count < limit or not bound.count:
             break
@@ -105,9 +104,9 @@ def pick_n(run: Run) -> SchedulingResult:
     groups = (classified.listed(classified.scheduled), classified.listed(classified.bound))
     older = [[binding for binding in group if binding.cluster not in new] for group in groups]
     decisions = list_decisions(
-        (bound.created, bound.patched, *older), left_behind_in(cycle, rest), refused_in(cycle, filtered)
+        (bound.created, bound.patched, *older), left_behind_in(cycle, remaining), refused_in(cycle, filtered)
     )
-    result = result_of(classified.finish(), decisions, classified.count, enough=classified.count >= wanted)
+    result = result_of(classified.finish(), decisions, classified.count, enough=classified.count >= target)
     return replace(result, cycles=number)
 
 
@@ -120,7 +119,7 @@ def pick_fixed(run: Run) -> SchedulingResult:
     fleet, policy = run.fleet, run.request.policy
     classified = classify_bindings(run.request, fleet)
     valid: list[ClusterDecision] = []
-    others: list[ClusterDecision] = []
+    ineligible: list[ClusterDecision] = []
     missing: list[ClusterDecision] = []
     for name in dict.fromkeys(policy.cluster_names):
         where = fleet.position.get(name)
@@ -130,12 +129,12 @@ def pick_fixed(run: Run) -> SchedulingResult:
             valid.append(picked_by_name(name))
         else:
             why = reason_of(fleet.clusters[where], fleet.eligibilities[where].verdict, fleet.now)
-            others.append(not_eligible(name, why))
+            ineligible.append(not_eligible(name, why))
     if not policy.cluster_names:
         classified.unschedule((*classified.scheduled.values(), *classified.bound.values()))
     classified.bind([decision.cluster for decision in valid], valid)
-    enough = not others and not missing
-    return result_of(classified.finish(), (*valid, *others, *missing), len(valid), enough=enough)
+    enough = not ineligible and not missing
+    return result_of(classified.finish(), (*valid, *ineligible, *missing), len(valid), enough=enough)
 
 
 def _take(
@@ -144,14 +143,14 @@ def _take(
     """The best `count` candidates, the largest name first where scores are equal, and the groups that are left."""
     best: list[ClusterDecision] = []
     for score, members in groups:
-        here = first_down(members, count - len(best))
-        known: dict[int, ClusterDecision] = fleet.once(("picked", score), dict)
-        for i in here:
-            if i not in known:
-                known[i] = picked(fleet.names[i], score.topology_spread, score.affinity)
-            best.append(known[i])
+        best_positions = first_down(members, count - len(best))
+        decisions: dict[int, ClusterDecision] = fleet.once(("picked", score), dict)
+        for i in best_positions:
+            if i not in decisions:
+                decisions[i] = picked(fleet.names[i], score.topology_spread, score.affinity)
+            best.append(decisions[i])
         if len(best) == count:
-            return best, _left(score, members, here, groups)
+            return best, _left(score, members, best_positions, groups)
     return best, iter(())
 
 
@@ -173,8 +172,8 @@ def _downscale(classified: ClassifiedBindings, count: int) -> tuple[list[Binding
         scheduled.sort(key=_fitness)
     elif count > len(scheduled):
         bound.sort(key=_fitness)
-    gone = [*scheduled, *bound][:count]
-    classified.unschedule(gone)
+    dropped = [*scheduled, *bound][:count]
+    classified.unschedule(dropped)
     return scheduled[count:], bound[max(0, count - len(scheduled)) :]
 
 

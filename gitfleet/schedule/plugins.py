@@ -31,14 +31,10 @@ from typing import Any, NamedTuple, TypeAlias
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey, PlacementPolicy
-from gitfleet.hooks import misspelt_hook, overridden
+from gitfleet.formats.hooks import misspelt_hook, overridden
 from gitfleet.schedule.cluster_set import ClusterSet
 from gitfleet.schedule.fleet import EVERYTHING, Fact, FleetIndex
 from gitfleet.schedule.texts import ScheduleText
-
-
-class Unschedulable(ValueError):
-    """Scheduling this placement is impossible until somebody changes something; one sentence says what is wrong."""
 
 
 class UnusablePlugin(TypeError):

@@ -120,8 +120,8 @@ def _make(listed: ListedPlugin, available: Mapping[str, PluginFactory]) -> Entry
     if factory is None:
         if not listed.enabled:
             return Entry(SchedulerPlugin())
-        known = sorted({*available, *BUILT_IN})
-        hints = (did_you_mean(listed.name, known, ""), f"installed are {', '.join(known)}")
+        installed = sorted({*available, *BUILT_IN})
+        hints = (did_you_mean(listed.name, installed, ""), f"installed are {', '.join(installed)}")
         return ScheduleText.NO_SCHEDULER_PLUG(listed=listed.name, filter=" ".join(filter(None, hints)))
     plugin = attempt(Subject("SchedulerPlugin", listed.name), lambda: usable(factory(listed.args)))
     if isinstance(plugin, Failure):

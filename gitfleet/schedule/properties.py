@@ -8,13 +8,12 @@ from __future__ import annotations
 import math
 from typing import TypeAlias
 
-from gitfleet.api.cluster_selectors import PropertyRequirement
+from gitfleet.api.cluster_selectors import PropertyOperator, PropertyRequirement, SortOrder
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.formats.quantities import InvalidQuantity, Quantity, parse_quantity
-from gitfleet.schedule.bits import positions, set_of
+from gitfleet.schedule.cluster_set import positions, set_of
 from gitfleet.schedule.columns import Column
-from gitfleet.schedule.fleet import Fact, FleetIndex, property_text
-from gitfleet.schedule.plugins import Unschedulable
+from gitfleet.schedule.fleet import Fact, FleetIndex, Unschedulable, property_text
 from gitfleet.schedule.texts import ScheduleText
 
 Extremes: TypeAlias = tuple[Quantity, Quantity] | None
@@ -23,11 +22,11 @@ Extremes: TypeAlias = tuple[Quantity, Quantity] | None
 
 def property_of(cluster: MemberCluster, name: str) -> Quantity | None:
     """The quantity of a property, None when the cluster does not have it; Unschedulable when it is not a quantity."""
-    text = _text_of(cluster, name)
+    text = property_text(cluster, name)
     return None if text is None else _quantity(text, name, cluster.name)
 
 
-def requirement_holds(requirement: PropertyRequirement, cluster: MemberCluster) -> bool:
+def meets_requirement(requirement: PropertyRequirement, cluster: MemberCluster) -> bool:
     """Whether a cluster meets one requirement; a missing property meets none, not even Ne."""
     value = property_of(cluster, requirement.name)
     return value is not None and _compare(requirement.operator, value, _expected(requirement))
@@ -37,7 +36,7 @@ def requirement_members(requirement: PropertyRequirement, fleet: FleetIndex, can
     """The candidates that meet one requirement; Unschedulable as for a single one of them."""
     if not candidates:
         return 0
-    column = property_column(fleet, requirement.name)
+    column = _column(fleet, requirement.name)
     having = candidates & column.present
     if not having:
         return 0
@@ -46,12 +45,12 @@ def requirement_members(requirement: PropertyRequirement, fleet: FleetIndex, can
     operator = requirement.operator
 
     def meeting() -> int:
-        found: list[int] = []
+        matching: list[int] = []
         for text, where in column.positions.items():
             value = _parsed(text)
             if value is not None and _compare(operator, value, expected):
-                found += where
-        return set_of(found, len(column.values))
+                matching += where
+        return set_of(matching, len(column.values))
 
     return having & column.once((operator, expected), meeting)
 
@@ -60,7 +59,7 @@ def extremes_of(fleet: FleetIndex, name: str) -> Extremes:
     """The smallest and largest value of a property over ALL clusters; Unschedulable when any of them is not a
     quantity.
     """
-    column = property_column(fleet, name)
+    column = _column(fleet, name)
     _refuse_unparsable(column, fleet, name, column.present)
 
     def work_out() -> Extremes:
@@ -70,28 +69,28 @@ def extremes_of(fleet: FleetIndex, name: str) -> Extremes:
     return column.once("extremes", work_out)
 
 
-def weights_by_value(fleet: FleetIndex, name: str, sort_order: str, weight: int) -> dict[int, int]:
+def weights_by_value(fleet: FleetIndex, name: str, sort_order: SortOrder, weight: int) -> dict[int, int]:
     """The clusters that have the property, as sets by the weight that they get."""
-    column = property_column(fleet, name)
+    column = _column(fleet, name)
     extremes = extremes_of(fleet, name)
     if extremes is None:
         return {}
     low, high = extremes
 
     def work_out() -> dict[int, int]:
-        found: dict[int, list[int]] = {}
+        by_points: dict[int, list[int]] = {}
         for text, where in column.positions.items():
-            found.setdefault(interpolate(parse_quantity(text), low, high, sort_order, weight), []).extend(where)
-        return {points: set_of(where, len(column.values)) for points, where in found.items()}
+            by_points.setdefault(interpolate(parse_quantity(text), low, high, sort_order, weight), []).extend(where)
+        return {points: set_of(where, len(column.values)) for points, where in by_points.items()}
 
     return column.once(("weights", sort_order, weight), work_out)
 
 
-def interpolate(value: Quantity | None, low: Quantity, high: Quantity, sort_order: str, weight: int) -> int:
+def interpolate(value: Quantity | None, low: Quantity, high: Quantity, sort_order: SortOrder, weight: int) -> int:
     """The share of `weight` for a value between `low` and `high`, in KubeFleet's floats, half rounded away from zero.
 
     Descending gives all of it to the highest value, Ascending to the lowest; equal extremes and a missing value give 0.
-    Unschedulable for a value outside the extremes and for another sort order.
+    Unschedulable for a value outside the extremes.
     """
     if value is None:
         return 0
@@ -101,28 +100,11 @@ def interpolate(value: Quantity | None, low: Quantity, high: Quantity, sort_orde
     if least == most:
         return 0
     ratio = (f - least) / (most - least)
-    match sort_order:
-        case "Descending":
-            return _round(ratio * weight)
-        case "Ascending":
-            return _round((1 - ratio) * weight)
-        case _:
-            raise Unschedulable(ScheduleText.NOT_SORT_ORDER(sort_order=sort_order))
+    return _round((ratio if sort_order is SortOrder.DESCENDING else 1 - ratio) * weight)
 
 
-def property_column(fleet: FleetIndex, name: str) -> Column:
-    """What every cluster says about a property; Unschedulable when the name can name none."""
-    try:
-        return fleet.column(Fact("property", name))
-    except ValueError as error:
-        raise Unschedulable(str(error)) from error
-
-
-def _text_of(cluster: MemberCluster, name: str) -> str | None:
-    try:
-        return property_text(cluster, name)
-    except ValueError as error:
-        raise Unschedulable(str(error)) from error
+def _column(fleet: FleetIndex, name: str) -> Column:
+    return fleet.column(Fact("property", name))
 
 
 def _quantity(text: str, name: str, cluster: str) -> Quantity:
@@ -161,22 +143,20 @@ def _expected(requirement: PropertyRequirement) -> Quantity:
         ) from error
 
 
-def _compare(operator: str, value: Quantity, expected: Quantity) -> bool:
+def _compare(operator: PropertyOperator, value: Quantity, expected: Quantity) -> bool:
     match operator:
-        case "Eq":
+        case PropertyOperator.EQ:
             return value == expected
-        case "Ne":
+        case PropertyOperator.NE:
             return value != expected
-        case "Gt":
+        case PropertyOperator.GT:
             return value > expected
-        case "Ge":
+        case PropertyOperator.GE:
             return value >= expected
-        case "Lt":
+        case PropertyOperator.LT:
             return value < expected
-        case "Le":
+        case PropertyOperator.LE:
             return value <= expected
-        case _:
-            raise Unschedulable(ScheduleText.NOT_PROPERTY_OPERATOR(operator=operator))
 
 
 def _round(number: float) -> int:

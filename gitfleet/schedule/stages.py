@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from gitfleet.model.failures import Failure
-from gitfleet.schedule.bits import positions, set_of
-from gitfleet.schedule.cluster_set import ClusterSet
-from gitfleet.schedule.partitions import Partition, add_scores
-from gitfleet.schedule.plugins import Cycle, Score, Unschedulable
+from gitfleet.schedule.cluster_set import ClusterSet, Partition, positions, set_of
+from gitfleet.schedule.fleet import Unschedulable
+from gitfleet.schedule.plugins import Cycle, Score
 from gitfleet.schedule.profile import Entry, Profile
 from gitfleet.schedule.texts import ScheduleText
 
@@ -64,8 +63,8 @@ class Stages:
         limit = size
         for entry in self.profile.post_batch:
             self.calling = entry
-            wanted = entry.plugin.post_batch(cycle, size)
-            limit = wanted if 0 <= wanted < limit else limit
+            proposed = entry.plugin.post_batch(cycle, size)
+            limit = proposed if 0 <= proposed < limit else limit
         return limit
 
     def filter(self, cycle: Cycle) -> Filtered:
@@ -104,13 +103,13 @@ class Stages:
         """Which candidates a plug-in refuses; one that does not depend on bindings judges each of them once."""
         if entry.plugin.depends_on_bindings:
             return self._filter_all(cycle, entry, candidates)
-        filtered, known = self._filtered_so_far.get(id(entry.plugin), (0, Refused(0)))
+        filtered, refused = self._filtered_so_far.get(id(entry.plugin), (0, Refused(0)))
         unknown = candidates & ~filtered
         if unknown:
             more = self._filter_all(cycle, entry, unknown)
-            known = Refused(known.all | more.all, known.silent | more.silent)
-            self._filtered_so_far[id(entry.plugin)] = (filtered | unknown, known)
-        return Refused(known.all & candidates, known.silent & candidates)
+            refused = Refused(refused.all | more.all, refused.silent | more.silent)
+            self._filtered_so_far[id(entry.plugin)] = (filtered | unknown, refused)
+        return Refused(refused.all & candidates, refused.silent & candidates)
 
     def _filter_all(self, cycle: Cycle, entry: Entry, candidates: int) -> Refused:
         at_once = entry.plugin.filter_fleet(cycle, ClusterSet(cycle.fleet.names, candidates))
@@ -136,10 +135,10 @@ class Stages:
                 continue
             at_once = entry.plugin.score_fleet(cycle, ClusterSet(cycle.fleet.names, candidates))
             if at_once is None:
-                given = self._score_each(cycle, entry, candidates)
+                by_score = self._score_each(cycle, entry, candidates)
             else:
-                given = {score: members.bits for score, members in at_once.items()}
-            totals = add_scores(totals, given, entry.weight)
+                by_score = {score: members.bits for score, members in at_once.items()}
+            totals = add_scores(totals, by_score, entry.weight)
         self.calling = None
         return totals
 
@@ -166,7 +165,9 @@ def _merged(steady: list[ScoreGroup], moving: Partition[Score]) -> Iterator[Scor
     apart = all(s[0] == 0 and s[2] == 0 for s, _ in steady) and all(m[1] == 0 for m, _ in ordered)
     if not apart:
         sums = (
-            (Score(s[0] + m[0], s[1] + m[1], s[2] + m[2]), here & there) for s, here in steady for m, there in ordered
+            (Score(s[0] + m[0], s[1] + m[1], s[2] + m[2]), s_members & m_members)
+            for s, s_members in steady
+            for m, m_members in ordered
         )
         yield from _joined(sums)
         return
@@ -176,9 +177,9 @@ def _merged(steady: list[ScoreGroup], moving: Partition[Score]) -> Iterator[Scor
         stop = start
         while stop < len(ordered) and ordered[stop][0][0] == spread:
             stop += 1
-        for (_, affinity, _), here in steady:
-            for (_, _, obsolete), there in ordered[start:stop]:
-                yield Score(spread, affinity, obsolete), here & there
+        for (_, affinity, _), s_members in steady:
+            for (_, _, obsolete), m_members in ordered[start:stop]:
+                yield Score(spread, affinity, obsolete), s_members & m_members
         start = stop
 
 
@@ -187,3 +188,20 @@ def _joined(sums: Iterator[ScoreGroup]) -> Iterator[ScoreGroup]:
     for score, members in sums:
         by_score[score] = by_score.get(score, 0) | members
     yield from sorted(by_score.items(), reverse=True)
+
+
+def add_scores(totals: Mapping[Score, int], more: Mapping[Score, int], weight: int) -> Partition[Score]:
+    """The totals after a plug-in's scores, times its weight; both hold the same clusters."""
+    if weight == 0 or (len(more) == 1 and Score() in more):
+        return dict(totals)
+    if weight == 1 and len(totals) == 1 and Score() in totals:
+        return dict(more)
+    summed: Partition[Score] = {}
+    for score, gaining in more.items():
+        added = (score[0] * weight, score[1] * weight, score[2] * weight)
+        for total, members in totals.items():
+            both = members & gaining
+            if both:
+                key = Score(total[0] + added[0], total[1] + added[1], total[2] + added[2])
+                summed[key] = summed.get(key, 0) | both
+    return summed

@@ -10,7 +10,6 @@ class ScheduleText(TextTable):
 
     ADD_CLUSTERNAMES = "add it to clusterNames"
     ADD_CLUSTER_FILE_AGAIN = "add the cluster's file again"
-    ADD_CLUSTER_FILE_AGAIN_APPROVE = "add the cluster's file again, or approve its removal"
     ADD_LABEL_ONE_VALUES = "add label {key} with one of the values {values}"
     ADD_MEMBERCLUSTER_NAME = "add a MemberCluster of that name"
     AFFINITY_SCORE_TOPOLOGY_SPREAD_SCORE = "affinity score: {affinity}, topology spread score: {topology_spread}"
@@ -35,8 +34,6 @@ class ScheduleText(TextTable):
     HEALTH_CONDITION_FROM_MEMBER_AGENT = "health condition from member agent is not available"
     IMPLEMENTS_NONE_POST_BATCH = "{name} implements none of post_batch, filter and score"
     IT_HAS_NONE = "it has none"
-    LABEL_EXPRESSION_MUST_NOT_VALUES = "the label expression on {requirement} must not have values"
-    LABEL_EXPRESSION_MUST_VALUES = "the label expression on {requirement} must have values"
     LAST_RECEIVED_MINUTES_AGO = "last received {minutes} minutes ago"
     LET_MEMBER_AGENT_JOIN_FLEET = "let the member agent join the fleet"
     LET_MEMBER_AGENT_REPORT_HEALTH = "let the member agent report its health"
@@ -50,8 +47,6 @@ class ScheduleText(TextTable):
     MEMBER_AGENT_NOT_ONLINE_YET = "member agent not online yet"
     NAMES_NO_CAPACITY = '"{name}" names no capacity: it must be total, allocatable or available'
     NOT_NAME_RESOURCE_PROPERTY = '"{name}" is not the name of a resource property'
-    NOT_PROPERTY_OPERATOR = '"{operator}" is not a property operator: it must be Gt, Ge, Eq, Ne, Lt or Le'
-    NOT_SORT_ORDER = '"{sort_order}" is not a sort order: it must be Ascending or Descending'
     NO_FACT_KIND_ABOUT_CLUSTERS = 'there is no fact of the kind "{fact}" about clusters'
     NO_NAME = "{name} has no name"
     NO_RECENT_HEARTBEAT_SIGNALS = "{disconnected}no recent heartbeat signals ({when})"
@@ -65,7 +60,6 @@ class ScheduleText(TextTable):
     )
     RAISE_NUMBEROFCLUSTERS_ABOVE = "raise numberOfClusters above {wanted}"
     REFUSES_ARGS = "refuses its args"
-    REMOVAL_FROM_FLEET_HELD = "its removal from the fleet is held, so it gets nothing new"
     REQUIREMENT_PROPERTY_CANNOT_MET = "the requirement on the property {requirement} cannot be met: {error}"
     REQUIREMENT_PROPERTY_MUST_EXACTLY_ONE = "the requirement on the property {requirement} must have exactly one value"
     SCHEDULER_PLUG_LISTED_TWICE = "the scheduler plug-in {listed} is listed twice"

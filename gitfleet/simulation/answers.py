@@ -9,12 +9,12 @@ from datetime import datetime
 from typing import assert_never
 
 from gitfleet.api.scenarios import MetricRule, WebhookRule
+from gitfleet.api.workload_records import MetricOutcome
 from gitfleet.model.calls import (
     Answer,
     Answers,
     Call,
     MetricAnswer,
-    MetricOutcome,
     MetricQuery,
     WebhookAnswer,
     WebhookCall,
@@ -40,8 +40,8 @@ class SimulatedAnswers:
     def start(self, calls: Collection[Call]) -> None:
         """See RolloutCalls."""
         for call in calls:
-            known = self._answers.get(call.id)
-            if known is None or known.attempt != call.attempt:
+            previous = self._answers.get(call.id)
+            if previous is None or previous.attempt != call.attempt:
                 self._answers.pop(call.id, None)
                 answer = self._answer(call)
                 self._answers |= {call.id: answer} if answer is not None else {}
@@ -69,32 +69,32 @@ class SimulatedAnswers:
 
     def _measured(self, call: MetricQuery) -> MetricAnswer:
         since = call.at - self.began
-        found = (one for one in self.metrics if one.holds_at(since) and _matches(one.query, call.query))
-        rule, now, attempt = next(found, _HAS_NO_DATA), self.clock.now(), call.attempt
+        rules = (rule for rule in self.metrics if rule.applies_at(since) and _matches(rule.query, call.query))
+        rule, now, attempt = next(rules, _HAS_NO_DATA), self.clock.now(), call.attempt
         if rule.fail:
-            said = "the scenario says that the provider fails"
+            message = "the scenario says that the provider fails"
             failed = MetricOutcome.FAILED
-            return MetricAnswer(id=call.id, at=now, outcome=failed, message=said, attempt=attempt)
+            return MetricAnswer(id=call.id, at=now, outcome=failed, message=message, attempt=attempt)
         values = rule.values if rule.value is None else (rule.value,)
         outcome = MetricOutcome.MEASURED if values else MetricOutcome.NO_DATA
         return MetricAnswer(id=call.id, at=now, outcome=outcome, values=values, attempt=attempt)
 
     def _called(self, call: WebhookCall) -> WebhookAnswer | None:
         now = self.clock.now()
-        found = (one for one in self.webhooks if one.holds_at(now - self.began) and _matches(one.url, call.url))
-        rule = next(found, _PASSES)
-        if rule.never:
+        rules = (rule for rule in self.webhooks if rule.applies_at(now - self.began) and _matches(rule.url, call.url))
+        chosen = next(rules, _PASSES)
+        if chosen.never:
             return None
-        if rule.status is None:
-            failed, said = WebhookOutcome.FAILED, "the scenario says that there is no connection"
-            return WebhookAnswer(id=call.id, at=now, outcome=failed, message=said, attempt=call.attempt)
+        if chosen.status is None:
+            failed, message = WebhookOutcome.FAILED, "the scenario says that there is no connection"
+            return WebhookAnswer(id=call.id, at=now, outcome=failed, message=message, attempt=call.attempt)
         expected = call.expected_status or range(200, 300)
-        passed = rule.status in expected
+        passed = chosen.status in expected
         return WebhookAnswer(
             id=call.id,
             at=now,
             outcome=WebhookOutcome.PASSED if passed else WebhookOutcome.REJECTED,
-            message="" if passed else f"the scenario answers with status {rule.status}",
+            message="" if passed else f"the scenario answers with status {chosen.status}",
             attempt=call.attempt,
         )
 

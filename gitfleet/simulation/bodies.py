@@ -16,10 +16,9 @@ from gitfleet.api.definitions import CRD
 from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey, key_of
 from gitfleet.api.scenarios import DEFAULT_DELAY, Delay
 from gitfleet.errors import BadInput
-from gitfleet.formats.apply_schema import misfits
+from gitfleet.formats.kind_fields import misfits
 from gitfleet.model.observations import LiveObject
 from gitfleet.simulation import kinds, statuses
-from gitfleet.simulation.defaults import with_defaults
 from gitfleet.simulation.fields import as_typed, content_of
 from gitfleet.simulation.pods.model import Workload
 from gitfleet.simulation.refusals import untyped
@@ -28,7 +27,7 @@ from gitfleet.simulation.refusals import untyped
 @dataclass(slots=True)
 class Stored:
     """One object as shown now, and its controllers: `done`, `first` until they once were, `due` when something changes
-    by itself next, and `held` where they are done though a pause or a partition keeps the object in the middle.
+    by itself next, and `halted` where they are done though a pause or a partition keeps the object in the middle.
 
     `content` is what owners can own of the object, kept until the next write; `workload` are the pods of a workload.
     """
@@ -37,7 +36,7 @@ class Stored:
     done: bool = False
     first: bool = True
     due: datetime | None = None
-    held: bool = False
+    halted: bool = False
     content: JsonObject | None = None
     workload: Workload | None = None
 
@@ -53,6 +52,27 @@ _LISTS: Final[Mapping[GroupKind | None, tuple[str, ...]]] = {
     None: ("metadata.finalizers", "metadata.ownerReferences"),
     CRD: ("spec.versions",),
 }
+_POD: Final = {"dnsPolicy": "ClusterFirst", "schedulerName": "default-scheduler", "terminationGracePeriodSeconds": 30}
+_CONTAINER: Final = {"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File"}
+_ROLLING: Final = "RollingUpdate"
+_SPECS: Final[Mapping[GroupKind, JsonObject]] = {
+    GroupKind("apps", "Deployment"): {"replicas": 1, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600},
+    GroupKind("apps", "StatefulSet"): {"replicas": 1, "revisionHistoryLimit": 10},
+    GroupKind("apps", "ReplicaSet"): {"replicas": 1},
+    GroupKind("apps", "DaemonSet"): {"revisionHistoryLimit": 10},
+    GroupKind("", "Service"): {"sessionAffinity": "None", "type": "ClusterIP"},
+    GroupKind("", "Namespace"): {"finalizers": ["kubernetes"]},
+}
+
+
+_STRATEGIES: Final[Mapping[GroupKind, tuple[str, JsonObject]]] = {
+    GroupKind("apps", "Deployment"): ("strategy", {"maxSurge": "25%", "maxUnavailable": "25%"}),
+    GroupKind("apps", "StatefulSet"): ("updateStrategy", {"partition": 0}),
+    GroupKind("apps", "DaemonSet"): ("updateStrategy", {"maxSurge": 0, "maxUnavailable": 1}),
+}
+"""Where an update strategy stands, and what its `rollingUpdate` is by default."""
+_ZEROES: Final = {"paused": False, "minReadySeconds": 0}
+"""What Go leaves out of these kinds: whoever writes the value finds no field afterwards."""
 
 
 def wrongly_typed(body: JsonObject) -> str:
@@ -63,10 +83,10 @@ def wrongly_typed(body: JsonObject) -> str:
     kind = key_of(body).group_kind
     typed = ("spec",) if kind in kinds.BUILT_IN else ()
     for path in (*_MAPPINGS[None], *typed, *_MAPPINGS.get(kind, ())):
-        if not isinstance(_at(body, path), Mapping | None):
+        if not isinstance(kinds.value_at(body, path.split(".")), Mapping | None):
             return f"{path} is not a mapping"
     for path in (*_LISTS[None], *_LISTS.get(kind, ())):
-        items = _at(body, path)
+        items = kinds.value_at(body, path.split("."))
         if not isinstance(items, list | None):
             return f"{path} is not a list"
         if path != "metadata.finalizers" and not all(isinstance(item, Mapping) for item in items or ()):
@@ -76,15 +96,8 @@ def wrongly_typed(body: JsonObject) -> str:
 
 def check_schema(body: JsonObject) -> None:
     """Refused when server-side apply cannot merge the object."""
-    if isinstance(body.get("metadata"), Mapping) and (found := [misfit.said for misfit in misfits(body)]):
-        raise untyped(key_of(body), found)
-
-
-def _at(body: JsonObject, path: str) -> Any:
-    value: Any = body
-    for name in path.split("."):
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value
+    if isinstance(body.get("metadata"), Mapping) and (faults := [misfit.said for misfit in misfits(body)]):
+        raise untyped(key_of(body), faults)
 
 
 def owned_content(stored: Stored) -> JsonObject:
@@ -105,8 +118,8 @@ def stored_form(key: ObjectKey, content: JsonObject, *, granular: bool) -> JsonO
     if key.group_kind != kinds.SECRET or "stringData" not in content:
         return content
     encoded = {name: b64encode(str(text).encode()).decode() for name, text in content["stringData"].items()}
-    rest = {name: value for name, value in content.items() if name != "stringData"}
-    return {**rest, "data": {**(content.get("data") or {}), **encoded}}
+    fields = {name: value for name, value in content.items() if name != "stringData"}
+    return {**fields, "data": {**(content.get("data") or {}), **encoded}}
 
 
 def next_metadata(
@@ -147,13 +160,43 @@ def default_delay(key: ObjectKey, body: JsonObject) -> Delay:
     return DEFAULT_DELAY
 
 
-def patched(body: JsonObject, patch: Sequence[JsonObject], what: str) -> dict[str, Any]:
+def patched(body: JsonObject, patch: Sequence[JsonObject], subject: str) -> dict[str, Any]:
     """The object after a JSON patch (RFC 6902), sharing nothing; BadInput, naming `what`, when it does not fit."""
     try:
         steps = jsonpatch.JsonPatch(cast(Any, [dict(step) for step in patch]))
         return cast(dict[str, Any], steps.apply(copy.deepcopy(dict(body))))
     except jsonpatch.JsonPatchTestFailed as error:
         # Its own message repeats the value, which may be a Secret's.
-        raise BadInput(f"the patch does not fit {what}: one of its tests fails") from error
+        raise BadInput(f"the patch does not fit {subject}: one of its tests fails") from error
     except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException) as error:
-        raise BadInput(f"the patch does not fit {what}: {error}") from error
+        raise BadInput(f"the patch does not fit {subject}: {error}") from error
+
+
+def with_defaults(key: ObjectKey, content: JsonObject) -> JsonObject:
+    """The content with what the server fills in where a manifest is silent, for the kinds that scenarios are mostly
+    about."""
+    filled = _SPECS.get(key.group_kind)
+    if filled is None:
+        return content
+    spec: dict[str, Any] = {**filled, **(content.get("spec") or {})}
+    if key.group_kind in _STRATEGIES:
+        spec = _with_strategy(spec, *_STRATEGIES[key.group_kind])
+    template = spec.get("template")
+    if isinstance(template, Mapping) and isinstance(template.get("spec"), Mapping):
+        pod = template["spec"]
+        containers = [
+            {**_CONTAINER, **container} if isinstance(container, Mapping) else container
+            for container in pod.get("containers") or ()
+        ]
+        spec["template"] = {**template, "spec": {**_POD, **pod, **({"containers": containers} if containers else {})}}
+    return {**content, "spec": spec}
+
+
+def _with_strategy(spec: JsonObject, name: str, limits: JsonObject) -> dict[str, Any]:
+    filled = {field: value for field, value in spec.items() if field not in _ZEROES or value != _ZEROES[field]}
+    strategy = spec.get(name) or {}
+    if isinstance(strategy, Mapping) and strategy.get("type", _ROLLING) == _ROLLING:
+        rolling = strategy.get("rollingUpdate") or {}
+        if isinstance(rolling, Mapping):
+            filled[name] = {"type": _ROLLING, **strategy, "rollingUpdate": {**limits, **rolling}}
+    return filled

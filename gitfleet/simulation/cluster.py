@@ -99,7 +99,7 @@ class SimulatedCluster:
         """So many of the next requests that would change something fail in a way that may pass (status 500)."""
         self._lock = RLock()
         self._server = MemoryServer(name)
-        self._server.found(clock.now())
+        self._server.make_namespaces(clock.now())
         if listener is not None:
             self._server.on_settled = lambda key, at: self._emit("available", key, at=at)
         self._choose_rules()
@@ -228,10 +228,10 @@ class SimulatedCluster:
         else:
             response = respond(self._server, request, now)
         if target is not None:
-            what = "delete" if request.method == "DELETE" else "apply"
-            self._emit(what, target.key, at=now, ok=response.ok)
+            action = "delete" if request.method == "DELETE" else "apply"
+            self._emit(action, target.key, at=now, ok=response.ok)
         return response
 
-    def _emit(self, what: str, key: ObjectKey, *, at: datetime, ok: bool = True) -> None:
+    def _emit(self, action: str, key: ObjectKey, *, at: datetime, ok: bool = True) -> None:
         if self._listener is not None:
-            self._listener(ClusterEvent(at=at, cluster=self.name, what=what, key=key, ok=ok))
+            self._listener(ClusterEvent(at=at, cluster=self.name, what=action, key=key, ok=ok))

@@ -63,12 +63,12 @@ def go_on(stored: Stored, around: Surroundings) -> JsonObject:
 
 def is_available(stored: Stored) -> bool:
     """Whether the object is done, and not kept in the middle by a pause or a partition."""
-    return stored.done and not stored.held
+    return stored.done and not stored.halted
 
 
 def _taken(stored: Stored, body: JsonObject, controlled: Controlled) -> JsonObject:
-    stored.workload, stored.due, stored.held = controlled.workload, controlled.due, controlled.held
-    stored.done = controlled.complete or controlled.held
+    stored.workload, stored.due, stored.halted = controlled.workload, controlled.due, controlled.halted
+    stored.done = controlled.complete or controlled.halted
     metadata = _with_revision(body["metadata"], controlled.revision)
     return {**body, "metadata": metadata, "status": controlled.status}
 

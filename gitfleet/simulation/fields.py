@@ -57,9 +57,9 @@ def content_of(body: JsonObject) -> dict[str, Any]:
 def without_nulls(value: JsonValue) -> JsonValue:
     """The value without mapping entries that are null; the very same value where there are none."""
     if isinstance(value, dict):
-        kept = {key: without_nulls(item) for key, item in value.items() if item is not None}
-        same = len(kept) == len(value) and all(item is value[key] for key, item in kept.items())
-        return value if same else kept
+        cleaned = {key: without_nulls(item) for key, item in value.items() if item is not None}
+        unchanged = len(cleaned) == len(value) and all(item is value[key] for key, item in cleaned.items())
+        return value if unchanged else cleaned
     if isinstance(value, list):
         items = [without_nulls(item) for item in value]
         return value if all(new is old for new, old in zip(items, value, strict=True)) else items
@@ -86,7 +86,7 @@ def _without_empties(value: JsonObject) -> dict[str, Any]:
         elif isinstance(item, list):
             if not item:
                 continue
-            item = [_without_empties(one) if isinstance(one, dict) else one for one in item]
+            item = [_without_empties(part) if isinstance(part, dict) else part for part in item]
         out[name] = item
     return out
 
@@ -128,13 +128,13 @@ def merge(live: JsonValue, applied: JsonValue, *, granular: bool, name: str = ""
 def _merge_keyed(live: list[Any], theirs: dict[str, Any], ours: dict[str, Any], *, granular: bool) -> list[Any]:
     # The order is structured-merge-diff's: both orders are kept where they agree, and the applied one wins.
     out: list[Any] = []
-    left, right = deque(theirs), deque(ours)
+    live_keys, right = deque(theirs), deque(ours)
     done: set[str] = set()
-    while left or right:
-        if left and left[0] in done:
-            left.popleft()
-        elif left and left[0] not in ours:
-            out.append(theirs[left.popleft()])
+    while live_keys or right:
+        if live_keys and live_keys[0] in done:
+            live_keys.popleft()
+        elif live_keys and live_keys[0] not in ours:
+            out.append(theirs[live_keys.popleft()])
         else:
             key = right.popleft()
             done.add(key)
@@ -143,26 +143,26 @@ def _merge_keyed(live: list[Any], theirs: dict[str, Any], ours: dict[str, Any], 
     return live if unchanged else out
 
 
-def same(one: JsonValue, other: JsonValue) -> bool:
+def same(first: JsonValue, second: JsonValue) -> bool:
     """Equality of JSON values, where true is not 1."""
-    return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
+    return bool(first == second) and isinstance(first, bool) == isinstance(second, bool)
 
 
-def differing(one: FieldTree, other: FieldTree, first: JsonValue, second: JsonValue) -> dict[str, Any]:
+def differing(first_tree: FieldTree, second_tree: FieldTree, first: JsonValue, second: JsonValue) -> dict[str, Any]:
     """The leaves that both trees have and at which the two values differ."""
     out: dict[str, Any] = {}
-    for key, below in one.items():
-        if key == "." or key not in other:
+    for key, below in first_tree.items():
+        if key == "." or key not in second_tree:
             continue
-        left, right = _child(first, key), _child(second, key)
-        if below and other[key]:
-            rest = differing(below, other[key], left, right)
-            if rest:
-                out[key] = rest
-        elif bool(below) == bool(other[key]):
-            if not same(left, right) and not _adds_nothing(key[2:], left, right):
+        first_child, right = _child(first, key), _child(second, key)
+        if below and second_tree[key]:
+            deeper = differing(below, second_tree[key], first_child, right)
+            if deeper:
+                out[key] = deeper
+        elif bool(below) == bool(second_tree[key]):
+            if not same(first_child, right) and not _adds_nothing(key[2:], first_child, right):
                 out[key] = {}
-        elif not all(isinstance(side, dict | list) for side in (left, right)):
+        elif not all(isinstance(side, dict | list) for side in (first_child, right)):
             # Two containers do not clash here: to own an empty one says nothing about what others have in it.
             out[key] = {}
     return out
@@ -183,22 +183,22 @@ def remove(value: JsonValue, tree: FieldTree) -> JsonValue:
             name = key[2:]
             if name not in out:
                 continue
-            rest = remove(out[name], below) if below else None
-            if rest in (None, {}, []):
+            reduced = remove(out[name], below) if below else None
+            if reduced in (None, {}, []):
                 del out[name]
             else:
-                out[name] = rest
+                out[name] = reduced
         return out
     if isinstance(value, list):
-        kept = []
+        remaining = []
         for item in value:
             hit = next((key for key in tree if _is_item(item, key)), None)
             below = tree[hit] if hit else None
             if below is None:
-                kept.append(item)
+                remaining.append(item)
             elif below and "." not in below:
-                kept.append(remove(item, below))
-        return kept
+                remaining.append(remove(item, below))
+        return remaining
     return value
 
 

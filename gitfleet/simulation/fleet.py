@@ -26,7 +26,7 @@ from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterRead
 from gitfleet.ports.properties import ClusterView, Collected, PropertyProvider
 from gitfleet.simulation.bodies import Stored
 from gitfleet.simulation.cluster import CrashPoint, Listener, SimulatedCluster
-from gitfleet.simulation.pods.saved import loaded, saved
+from gitfleet.simulation.pods.model import loaded, saved
 
 FORMAT: Final = 1
 """Grows with every change of what a saved file means."""
@@ -54,19 +54,25 @@ class SimulatedFleet:
     def cluster(self, name: str) -> SimulatedCluster:
         """The cluster of that name, made now if it is new; any thread may ask."""
         with self._lock:
-            found = self._clusters.get(name)
-            if found is None:
-                found = SimulatedCluster(
+            cluster = self._clusters.get(name)
+            if cluster is None:
+                cluster = SimulatedCluster(
                     name, self._clock, rules=self._rules, listener=self._listener, crash=self.crash
                 )
-                self._clusters[name] = found
-            return found
+                self._clusters[name] = cluster
+            return cluster
 
-    def share(self, name: str, other: str) -> None:
+    def behave(self, rules: Sequence[ClusterRule]) -> None:
+        """Other rules for every cluster from now on; what is under way keeps the time it was given."""
+        self._rules = tuple(rules)
+        for cluster in self._clusters.values():
+            cluster.behave(rules)
+
+    def share(self, name: str, alias: str) -> None:
         """Let another name lead to the cluster of a name from now on."""
-        found = self.cluster(name)
+        cluster = self.cluster(name)
         with self._lock:
-            self._clusters[other] = found
+            self._clusters[alias] = cluster
 
     def next_change(self) -> datetime | None:
         """When something on any cluster changes by itself next; None when nothing will."""
@@ -124,11 +130,11 @@ class SimulatedDirectory:
         if self._fleet.cluster(cluster.name).describe(cluster.scheduling_labels, cluster.status):
             self._fleet.descriptions += 1
         client = self._clients.client(cluster)
-        return client if self._keep_in is None else _Kept(self._fleet, cluster.name, client, self._keep_in)
+        return client if self._keep_in is None else _SavingClient(self._fleet, cluster.name, client, self._keep_in)
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _SavingClient:
     """ClusterClient that saves its cluster once operations were carried out, before their outcomes are returned."""
 
     fleet: SimulatedFleet
@@ -139,8 +145,10 @@ class _Kept:
     def observe(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterObservation:
         return self.client.observe(keys, probe=probe)
 
-    def check(self, known: ClusterObservation) -> ClusterObservation:
-        return self.client.check(known) if isinstance(self.client, HealthReader) else self.client.observe(known.live)
+    def check(self, previous: ClusterObservation) -> ClusterObservation:
+        return (
+            self.client.check(previous) if isinstance(self.client, HealthReader) else self.client.observe(previous.live)
+        )
 
     def dry_run(self, questions: Sequence[tuple[Manifest, LiveObject]]) -> Sequence[DryRun]:
         return self.client.dry_run(questions)
@@ -193,7 +201,7 @@ def _dump(cluster: SimulatedCluster) -> dict[str, Any]:
                 "first": stored.first,
                 "due": stored.due.isoformat() if stored.due else None,
                 "object": stored.live.body,
-                **({"held": stored.held, "pods": saved(stored.workload)} if stored.workload else {}),
+                **({"held": stored.halted, "pods": saved(stored.workload)} if stored.workload else {}),
             }
             for _, stored in sorted(server.objects.items())
         ],
@@ -205,7 +213,7 @@ def _stored(item: Mapping[str, Any]) -> Stored:
     due = datetime.fromisoformat(item["due"]) if item["due"] else None
     stored = Stored(LiveObject(key_of(body), body), done=bool(item["done"]), first=bool(item["first"]), due=due)
     if "pods" in item:
-        stored.held, stored.workload = bool(item["held"]), loaded(item["pods"])
+        stored.halted, stored.workload = bool(item["held"]), loaded(item["pods"])
     return stored
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -71,8 +71,8 @@ _IMMUTABLE: Final[Mapping[GroupKind, tuple[tuple[str, ...], ...]]] = {
 def custom_kind(definition: JsonObject) -> tuple[GroupKind, Kind]:
     """What a CustomResourceDefinition defines."""
     spec = definition.get("spec") or {}
-    every = spec.get("versions") or ()
-    versions = [version for version in every if version.get("served", True)]
+    declared = spec.get("versions") or ()
+    versions = [version for version in declared if version.get("served", True)]
     reports = any("status" in (version.get("subresources") or {}) for version in versions)
     group_kind = GroupKind(str(spec.get("group") or ""), str((spec.get("names") or {}).get("kind") or ""))
     return group_kind, Kind(
@@ -81,20 +81,22 @@ def custom_kind(definition: JsonObject) -> tuple[GroupKind, Kind]:
         versions=frozenset(str(version.get("name")) for version in versions),
         custom=True,
         reports=reports,
-        schemas={str(one.get("name")): (one.get("schema") or {}).get("openAPIV3Schema") or {} for one in every},
+        schemas={
+            str(version.get("name")): (version.get("schema") or {}).get("openAPIV3Schema") or {} for version in declared
+        },
     )
 
 
 def undeclared_field(schema: JsonObject, value: JsonValue, path: str = "") -> str:
     """The path of a field of a custom object that the schema of a version does not have; "" where it has all."""
     if isinstance(value, list):
-        found = (undeclared_field(schema.get("items") or {}, item, f"{path}[{at}]") for at, item in enumerate(value))
-        return next(filter(None, found), "")
-    properties, others = schema.get("properties"), schema.get("additionalProperties")
+        paths = (undeclared_field(schema.get("items") or {}, item, f"{path}[{at}]") for at, item in enumerate(value))
+        return next(filter(None, paths), "")
+    properties, additional = schema.get("properties"), schema.get("additionalProperties")
     if not isinstance(value, dict) or schema.get("x-kubernetes-preserve-unknown-fields"):
         return ""
     for name, part in value.items():
-        below = (properties or {}).get(name, others)
+        below = (properties or {}).get(name, additional)
         if below is None or below is False:
             return f"{path}.{name}"
         if isinstance(below, dict) and (wrong := undeclared_field(below, part, f"{path}.{name}")):
@@ -105,7 +107,7 @@ def undeclared_field(schema: JsonObject, value: JsonValue, path: str = "") -> st
 def immutable_field(group_kind: GroupKind, old: JsonObject, new: JsonObject) -> str | None:
     """The dotted path of a field that may not change and does; None when the change is allowed."""
     for path in _IMMUTABLE.get(group_kind, ()):
-        if _at(old, path) != _at(new, path):
+        if value_at(old, path) != value_at(new, path):
             return ".".join(path)
     if old.get("immutable") is True and group_kind in (SECRET, CONFIG_MAP):
         for name in ("data", "binaryData", "immutable"):
@@ -114,7 +116,8 @@ def immutable_field(group_kind: GroupKind, old: JsonObject, new: JsonObject) -> 
     return None
 
 
-def _at(value: Any, path: tuple[str, ...]) -> Any:
+def value_at(value: Any, path: Sequence[str]) -> Any:
+    """The value at a path; None where a part of it is not there."""
     for step in path:
         value = value.get(step) if isinstance(value, Mapping) else None
     return value

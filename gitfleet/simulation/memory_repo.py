@@ -70,14 +70,14 @@ class MemoryRepo:
     def resolve(self, revision: str) -> str:
         """The commit id of a branch, a tag, HEAD (main) or an (abbreviated) id; BadInput when it names none."""
         name = revision.removeprefix("refs/heads/")
-        if found := self._branches.get("main" if revision == "HEAD" else name):
-            return found
+        if commit := self._branches.get("main" if revision == "HEAD" else name):
+            return commit
         if names.is_abbreviated_id(name):
             matches = [oid for oid in self._commits if oid.startswith(name)]
             if len(matches) == 1:
                 return matches[0]
-        if found := self.tags.get(revision.removeprefix("refs/tags/")):
-            return found
+        if commit := self.tags.get(revision.removeprefix("refs/tags/")):
+            return commit
         raise BadInput(
             f"memory has no branch, tag or commit {revision!r}.", hint="Give a branch, a tag or a commit id."
         )
@@ -89,14 +89,14 @@ class MemoryRepo:
 
     def read_blobs(self, oids: Iterable[str], *, limit: int) -> Mapping[str, bytes]:
         """The bytes of blobs; larger ones are left out. BadInput for an id that is no blob."""
-        found = {}
+        contents = {}
         for oid in oids:
             data = self._blobs.get(oid)
             if data is None:
                 raise BadInput(f"memory does not have the blob {oid[:80]!r}.")
             if len(data) <= limit:
-                found[oid] = data
-        return found
+                contents[oid] = data
+        return contents
 
     def changed_paths(self, old: str, new: str) -> Mapping[str, TreeEntry | None]:
         """Paths that differ: the new entry (without its size, as git has it), or None where the path is gone."""
@@ -104,12 +104,12 @@ class MemoryRepo:
 
     def ancestors(self, commit: str, *, most: int) -> Sequence[str]:
         """The commits before a commit, the nearest first."""
-        found: list[str] = []
+        commits: list[str] = []
         parent = self._commit(commit).parent
-        while parent is not None and len(found) < most:
-            found.append(parent)
+        while parent is not None and len(commits) < most:
+            commits.append(parent)
             parent = self._commit(parent).parent
-        return found
+        return commits
 
     def clone_reader(self) -> MemoryRepo:
         """Itself: threads may share it."""
@@ -137,8 +137,8 @@ class MemoryRepo:
                 return change.expected
             if self._branches.get(change.branch) != change.expected:
                 raise LostRace(f"The branch {change.branch} of memory was moved by somebody else first.")
-            if change.expected is None and (other := self._name_conflict(change.branch)):
-                raise BadInput(f"The branch {change.branch} cannot be made: there is a branch {other}.")
+            if change.expected is None and (conflicting := self._name_conflict(change.branch)):
+                raise BadInput(f"The branch {change.branch} cannot be made: there is a branch {conflicting}.")
             self._commits[made.id] = made
             if change.check is not None:
                 change.check(made.id)
@@ -158,14 +158,15 @@ class MemoryRepo:
 
     def about(self, commit: str) -> CommitFacts:
         """What a commit says of itself."""
-        found = self._commit(commit)
+        facts = self._commit(commit)
         return CommitFacts(
             id=commit,
-            parents=(found.parent,) if found.parent else (),
-            author=found.author,
-            committer=found.committer,
-            at=found.when.replace(microsecond=0),
-            message=found.message,
+            tree=facts.tree.oid,
+            parents=(facts.parent,) if facts.parent else (),
+            author=facts.author,
+            committer=facts.committer,
+            at=facts.when.replace(microsecond=0),
+            message=facts.message,
         )
 
     def last_changes(self, commit: str, path: str) -> Sequence[str]:
@@ -182,16 +183,16 @@ class MemoryRepo:
         """Whether a commit is another one or comes before it."""
         return old == new or old in self.ancestors(new, most=len(self._commits))
 
-    def authors(self, commit: str, known: Collection[str], paths: Collection[str]) -> Collection[str]:
+    def authors(self, commit: str, excluded: Collection[str], paths: Collection[str]) -> Collection[str]:
         """HistoryReader.authors, of commits without trailers and without merges."""
         line = [commit, *self.ancestors(commit, most=len(self._commits))]
-        old = {one for head in known for one in (head, *self.ancestors(head, most=len(self._commits)))}
-        new = [self._commit(one) for one in line if one not in old]
-        return {one.author[1] for one in new if not paths or self._touches(one, paths)}
+        old = {oid for head in excluded for oid in (head, *self.ancestors(head, most=len(self._commits)))}
+        new = [self._commit(oid) for oid in line if oid not in old]
+        return {made.author[1] for made in new if not paths or self._touches(made, paths)}
 
     def _touches(self, made: MemoryCommit, paths: Collection[str]) -> bool:
         before = self._commit(made.parent).tree if made.parent is not None else EMPTY
-        return any(f"{path}/".startswith(f"{one}/") for path in differences(before, made.tree) for one in paths)
+        return any(f"{path}/".startswith(f"{folder}/") for path in differences(before, made.tree) for folder in paths)
 
     def signer(self, commit: str, keys: SignerKeys, now: datetime) -> Signature:
         """Nobody: commits in memory have no signatures."""
@@ -213,6 +214,11 @@ class MemoryRepo:
                 remove=tuple(path for path, data in files.items() if data is None),
             )
         )
+
+    def keep_blobs(self, contents: Iterable[bytes]) -> None:
+        """Have the bytes of blobs that commits may link to."""
+        for data in contents:
+            self._keep(data)
 
     def put_entry(self, branch: str, path: str, mode: str, data: bytes, when: datetime) -> str:
         """Commit one entry with a mode that `commit` refuses, such as a symlink (120000); the new commit's id."""
@@ -302,24 +308,19 @@ class MemoryRepo:
         return oid
 
     def _name_conflict(self, branch: str) -> str | None:
-        for other in self._branches:
-            if other.startswith(branch + "/") or branch.startswith(other + "/"):
-                return other
+        for existing in self._branches:
+            if existing.startswith(branch + "/") or branch.startswith(existing + "/"):
+                return existing
         return None
 
 
 def _sealed(parent: str | None, tree: Folder, change: BranchChange) -> MemoryCommit:
     committer = (change.person.name, change.person.email) if change.person else names.GITFLEET
-    return _sealed_as(parent, tree, change.message, change.author or committer, committer, change.when)
+    return _sealed_as(parent, tree, change.message(tree.oid), change.author or committer, committer, change.when)
 
 
 def _sealed_as(
-    parent: str | None,
-    tree: Folder,
-    message: str,
-    author: tuple[str, str],
-    committer: tuple[str, str],
-    when: datetime,
+    parent: str | None, tree: Folder, message: str, author: tuple[str, str], committer: tuple[str, str], when: datetime
 ) -> MemoryCommit:
     seconds = int(when.timestamp())
     lines = [f"tree {tree.oid}", *([f"parent {parent}"] if parent else [])]

@@ -41,13 +41,13 @@ class Folder:
     def listing(self) -> dict[str, TreeEntry]:
         """Every file below by full path, in path order; not to be changed."""
         if self._listing is None:
-            found: dict[str, TreeEntry] = {}
+            entries: dict[str, TreeEntry] = {}
             for name, child in self._ordered():
                 if isinstance(child, Folder):
-                    found.update(child.listing())
+                    entries.update(child.listing())
                 else:
-                    found[self.prefix + name] = child
-            self._listing = found
+                    entries[self.prefix + name] = child
+            self._listing = entries
         return self._listing
 
     def below(self, path: str) -> Folder | None:
@@ -62,9 +62,9 @@ class Folder:
         children = dict(self.children)
         deeper: dict[str, dict[str, TreeEntry]] = {}
         for path, entry in entries.items():
-            name, slash, rest = path.partition("/")
+            name, slash, below = path.partition("/")
             if slash:
-                deeper.setdefault(name, {})[rest] = entry
+                deeper.setdefault(name, {})[below] = entry
             else:
                 children[name] = entry
         for name, inside in deeper.items():
@@ -78,9 +78,9 @@ class Folder:
         children = dict(self.children)
         deeper: dict[str, list[str]] = {}
         for path in paths:
-            name, slash, rest = path.partition("/")
+            name, slash, below = path.partition("/")
             if slash:
-                deeper.setdefault(name, []).append(rest)
+                deeper.setdefault(name, []).append(below)
             else:
                 children.pop(name, None)
         for name, inside in deeper.items():
@@ -107,12 +107,12 @@ EMPTY = Folder("", {})
 
 def differences(old: Folder, new: Folder) -> dict[str, TreeEntry | None]:
     """Paths that differ, in path order: the new entry without its size, or None where the path is gone."""
-    found: dict[str, TreeEntry | None] = {}
-    _compare(old, new, found)
-    return dict(sorted(found.items(), key=lambda item: item[0].encode(errors="surrogateescape")))
+    changes: dict[str, TreeEntry | None] = {}
+    _compare(old, new, changes)
+    return dict(sorted(changes.items(), key=lambda item: item[0].encode(errors="surrogateescape")))
 
 
-def _compare(old: Folder, new: Folder, found: dict[str, TreeEntry | None]) -> None:
+def _compare(old: Folder, new: Folder, changes: dict[str, TreeEntry | None]) -> None:
     if old is new or old.oid == new.oid:
         return
     for name in old.children.keys() | new.children.keys():
@@ -123,11 +123,11 @@ def _compare(old: Folder, new: Folder, found: dict[str, TreeEntry | None]) -> No
         if isinstance(before, Folder) or isinstance(after, Folder):
             empty = Folder(f"{path}/", {})
             _compare(
-                before if isinstance(before, Folder) else empty, after if isinstance(after, Folder) else empty, found
+                before if isinstance(before, Folder) else empty, after if isinstance(after, Folder) else empty, changes
             )
         if isinstance(before, TreeEntry) and not isinstance(after, TreeEntry):
-            found[path] = None
+            changes[path] = None
         elif isinstance(after, TreeEntry) and (
             not isinstance(before, TreeEntry) or (before.mode, before.oid) != (after.mode, after.oid)
         ):
-            found[path] = replace(after, size=None)
+            changes[path] = replace(after, size=None)

@@ -48,13 +48,7 @@ def owners_of(body: JsonObject) -> Sequence[JsonObject]:
 
 
 def applied(
-    live: JsonObject,
-    managed: Sequence[JsonObject],
-    content: JsonObject,
-    author: Author,
-    *,
-    granular: bool,
-    force: bool,
+    live: JsonObject, managed: Sequence[JsonObject], content: JsonObject, author: Author, *, granular: bool, force: bool
 ) -> tuple[JsonObject, Sequence[JsonObject]]:
     """The content and the owners after a server-side apply of `content`; the very same ones when nothing changes.
 
@@ -63,21 +57,21 @@ def applied(
     """
     ours = fields_of(content, granular=granular)
     old: FieldTree = next((entry["fieldsV1"] for entry in managed if author.wrote(entry)), {})
-    others = [entry for entry in managed if not author.wrote(entry)]
-    lost = [differing(ours, entry["fieldsV1"], content, live) for entry in others]
+    foreign = [entry for entry in managed if not author.wrote(entry)]
+    lost = [differing(ours, entry["fieldsV1"], content, live) for entry in foreign]
     if any(lost) and not force:
-        clashes = zip(others, lost, strict=True)
+        clashes = zip(foreign, lost, strict=True)
         raise owned_by_others([(_shown(entry), path) for entry, tree in clashes for path in paths_of(tree)])
     merged = merge(live, content, granular=granular)
-    gone = minus(old, ours) if old != ours else {}
-    for entry in others:
-        gone = minus(gone, entry["fieldsV1"], whole_items=True)
-    if gone:
-        merged = remove(merged, gone)
+    dropped = minus(old, ours) if old != ours else {}
+    for entry in foreign:
+        dropped = minus(dropped, entry["fieldsV1"], whole_items=True)
+    if dropped:
+        merged = remove(merged, dropped)
     if merged is live and old == ours and not any(lost):
         return live, managed
-    kept = _without(others, lost)
-    return merged, [*kept, author.entry(ours)] if ours else kept
+    remaining = _without(foreign, lost)
+    return merged, [*remaining, author.entry(ours)] if ours else remaining
 
 
 def edited(
@@ -86,15 +80,15 @@ def edited(
     """The owners after an update from content `old` to `new`: the author owns what is new or differs."""
     before, after = fields_of(old, granular=granular), fields_of(new, granular=granular)
     changed = union(minus(after, before), differing(after, before, new, old))
-    gone = minus(before, after)
-    if not changed and not gone:
+    dropped = minus(before, after)
+    if not changed and not dropped:
         return managed
-    mine = union(next((entry["fieldsV1"] for entry in managed if author.wrote(entry)), {}), changed)
-    others = [entry for entry in managed if not author.wrote(entry)]
-    lost = union(changed, gone)
-    kept = _without(others, [lost] * len(others))
-    mine = minus(mine, gone)
-    return [*kept, author.entry(mine)] if mine else kept
+    owned = union(next((entry["fieldsV1"] for entry in managed if author.wrote(entry)), {}), changed)
+    foreign = [entry for entry in managed if not author.wrote(entry)]
+    lost = union(changed, dropped)
+    remaining = _without(foreign, [lost] * len(foreign))
+    owned = minus(owned, dropped)
+    return [*remaining, author.entry(owned)] if owned else remaining
 
 
 def _shown(entry: JsonObject) -> str:
@@ -107,7 +101,7 @@ def _without(entries: Sequence[JsonObject], lost: Sequence[FieldTree]) -> list[J
     """The entries less the fields that each lost; one without fields vanishes."""
     out: list[JsonObject] = []
     for entry, tree in zip(entries, lost, strict=True):
-        rest = minus(entry["fieldsV1"], tree) if tree else entry["fieldsV1"]
-        if rest:
-            out.append({**entry, "fieldsV1": rest} if tree else entry)
+        remaining = minus(entry["fieldsV1"], tree) if tree else entry["fieldsV1"]
+        if remaining:
+            out.append({**entry, "fieldsV1": remaining} if tree else entry)
     return out

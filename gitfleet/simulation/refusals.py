@@ -81,8 +81,8 @@ def untyped(key: ObjectKey, misfits: Sequence[str]) -> Refused:
     """The object does not fit the schema by which server-side apply merges. A real server gives no reason."""
     lines = misfits[0] if len(misfits) == 1 else "\n  ".join(("errors:", *misfits))
     version = key.api_version if key.group else f"/{key.version}"
-    what = f"{key.namespace}/{key.name}; {version}, Kind={key.kind}"
-    return Refused(500, "", f"failed to create typed patch object ({what}): {lines}")
+    subject = f"{key.namespace}/{key.name}; {version}, Kind={key.kind}"
+    return Refused(500, "", f"failed to create typed patch object ({subject}): {lines}")
 
 
 def duplicate(key: ObjectKey, field: str, value: str) -> Refused:
@@ -112,3 +112,18 @@ def owned_by_others(conflicts: Sequence[tuple[str, str]]) -> Refused:
 
 def _qualified(name: str, group: str) -> str:
     return f"{name}.{group}" if group else name
+
+
+def check_preconditions(key: ObjectKey, resource: str, current: JsonObject | None, metadata: JsonObject) -> None:
+    """Refused, as a server refuses, where the object of the metadata `there` is another one or in another version than
+    `metadata` names; `resource` is the plural name of its kind."""
+    uid, version = metadata.get("uid"), metadata.get("resourceVersion")
+    why = ""
+    if uid and current is None:
+        why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+    elif uid and current is not None and current["uid"] != uid:
+        raise invalid(key, "metadata.uid", f'"{uid}": field is immutable')
+    elif version and current is not None and current["resourceVersion"] != version:
+        why = "the object has been modified; please apply your changes to the latest version and try again"
+    if why:
+        raise conflict(key.group, resource, key.name, why)

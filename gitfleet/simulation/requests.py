@@ -8,20 +8,22 @@ with 400.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from urllib.parse import unquote
 
-from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey
+from gitfleet.api.objects import GroupKind, JsonObject, JsonValue, ObjectKey
+from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import PropagationPolicy
 from gitfleet.ports.transport import Request, Response
 from gitfleet.simulation import kinds
-from gitfleet.simulation.dry_runs import replaced
-from gitfleet.simulation.label_selectors import is_labelled
-from gitfleet.simulation.merge_patches import patch_object
-from gitfleet.simulation.refusals import Refused, bad_request, no_such_kind, not_found
+from gitfleet.simulation.bodies import next_metadata, spec_of, stored_form, wrongly_typed
+from gitfleet.simulation.fields import content_of
+from gitfleet.simulation.refusals import Refused, bad_request, conflict, invalid, no_such_kind, not_found
+from gitfleet.simulation.rules import check_rules
 from gitfleet.simulation.server import MemoryServer
 from gitfleet.simulation.virtual_pods import POD, REPLICA_SET, delete_pod, patch_replica_set, virtual_at, virtual_in
 
@@ -37,6 +39,10 @@ _OWNERS: Final = {"resourceVersion", "managedFields"}
 _PROPAGATIONS: Final = (None, *PropagationPolicy)
 _MOST_NODES: Final = 5000
 """As many nodes as Kubernetes supports; a file that names more gets so many."""
+_TERM: Final = re.compile(
+    r"(?P<absent>!)?(?P<key>[\w./-]+)\s*(?:(?P<is>==?|!=)\s*(?P<value>[\w.-]*)|\s(?P<in>in|notin)\s*\((?P<values>[^()]*)\))?"
+)
+_COMMA: Final = re.compile(r",(?![^()]*\))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,13 +139,16 @@ def _discovery_response(server: MemoryServer, path: str) -> Response | None:
 
 def _group(server: MemoryServer, name: str) -> JsonObject:
     versions = sorted({version for _, kind in server.served(name) for version in kind.versions}, reverse=True)
-    return {"name": name, "versions": [{"groupVersion": f"{name}/{one}", "version": one} for one in versions]}
+    return {
+        "name": name,
+        "versions": [{"groupVersion": f"{name}/{version}", "version": version} for version in versions],
+    }
 
 
 def _nothing_at(server: MemoryServer, group: str | None) -> Response:
     """A path under no group that is served is no path at all, whatever follows."""
-    known = group is not None and server.served(group)
-    return Response(404, no_such_kind().body if known else b"404 page not found\n")
+    served = group is not None and server.served(group)
+    return Response(404, no_such_kind().body if served else b"404 page not found\n")
 
 
 def _resources(server: MemoryServer, group: str, version: str) -> Response:
@@ -195,11 +204,11 @@ def _listed(server: MemoryServer, target: Target, request: Request, now: datetim
 
 def _is_selected(body: JsonObject, selector: str) -> bool:
     for term in selector.split(","):
-        path, _, wanted = term.partition("!=" if "!=" in term else "=")
+        path, _, expected = term.partition("!=" if "!=" in term else "=")
         value: Any = body
         for step in path.split("."):
             value = value.get(step, "") if isinstance(value, Mapping) else ""
-        if (value == wanted) is ("!=" in term):
+        if (value == expected) is ("!=" in term):
             return False
     return True
 
@@ -225,8 +234,7 @@ def _apply(server: MemoryServer, target: Target, request: Request, now: datetime
     if request.headers.get("Content-Type") == MERGE and is_virtual:
         return Response(200, patch_replica_set(server, key, body, now=now))
     if request.headers.get("Content-Type") == MERGE:
-        live = patch_object(server, key, target.kind.plural, body, now=now, manager=manager or "unknown")
-        return Response(200, live.body)
+        return Response(200, _patched(server, target, body, now=now, manager=manager or "unknown").body)
     if request.headers.get("Content-Type") != APPLY:
         raise bad_request("no other patch than server-side apply and a merge patch is simulated")
     if not manager:
@@ -252,10 +260,78 @@ def _delete(server: MemoryServer, target: Target, request: Request, now: datetim
     uid = (options.get("preconditions") or {}).get("uid") or None
     if key.group_kind == POD and key.identity not in server.objects:
         delete_pod(server, key, now=now, uid=uid)
-        left = None
+        live = None
     else:
-        left = server.delete(key, now=now, uid=uid)
-    if left is not None:
-        return left.body
+        live = server.delete(key, now=now, uid=uid)
+    if live is not None:
+        return live.body
     details = {"name": key.name, "group": key.group, "kind": target.kind.plural}
     return {"apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Success", "details": details}
+
+
+def replaced(server: MemoryServer, key: ObjectKey, kind: kinds.Kind, body: JsonObject, now: datetime) -> JsonObject:
+    """A dry run: the object that the body would be in its place. Refused as a server refuses."""
+    live = _live(server, key, kind)
+    _check_typed(body)
+    metadata = body.get("metadata") or {}
+    if (metadata.get("uid"), metadata.get("resourceVersion")) != (live.uid, live.resource_version):
+        raise conflict(key.group, kind.plural, key.name, "the object has been modified")
+    check_rules(server.rules, server.cluster, key, body)
+    content = stored_form(key, content_of(body), granular=not kind.custom)
+    if (field := kinds.immutable_field(key.group_kind, live.body, content)) is not None:
+        raise invalid(key, field, "field is immutable")
+    old = live.body["metadata"]
+    after = next_metadata(key, old, content, version=int(live.resource_version), uid=live.uid, now=now)
+    return {"apiVersion": key.api_version, "kind": key.kind, "metadata": after, **spec_of(content)}
+
+
+def _patched(server: MemoryServer, target: Target, patch: JsonObject, *, now: datetime, manager: str) -> LiveObject:
+    body = merged(_live(server, target.key, target.kind).body, patch)
+    _check_typed(body)
+    check_rules(server.rules, server.cluster, target.key, body)
+    return server.update(target.key, body, now=now, manager=manager)
+
+
+def _live(server: MemoryServer, key: ObjectKey, kind: kinds.Kind) -> LiveObject:
+    live = server.get(key)
+    if live is None:
+        raise not_found(key.group, kind.plural, key.name)
+    return live
+
+
+def _check_typed(body: JsonObject) -> None:
+    if wrong := wrongly_typed(body):
+        raise bad_request(f"the object cannot be decoded: {wrong}")
+
+
+def merged(value: JsonValue, patch: JsonValue) -> JsonValue:
+    """A value after a JSON merge patch (RFC 7396): maps by field, where null removes a field; all else is replaced."""
+    if not isinstance(patch, Mapping):
+        return patch
+    fields = dict(value) if isinstance(value, Mapping) else {}
+    for name, part in patch.items():
+        if part is None:
+            fields.pop(name, None)
+        else:
+            fields[name] = merged(fields.get(name), part)
+    return fields
+
+
+def is_labelled(body: JsonObject, selector: str) -> bool:
+    """Whether an object's labels match a selector, such as `a=b,c in (d,e),f notin (g),h,!i`. Refused where it cannot
+    be read."""
+    labels = (body.get("metadata") or {}).get("labels") or {}
+    return all(_applies(labels, term.strip()) for term in _COMMA.split(selector))
+
+
+def _applies(labels: JsonObject, text: str) -> bool:
+    term = _TERM.fullmatch(text)
+    if term is None:
+        raise bad_request(f"unable to parse requirement: {text}")
+    has = labels.get(term["key"])
+    if term["in"]:
+        is_one = has is not None and has in [value.strip() for value in term["values"].split(",")]
+        return is_one is (term["in"] == "in")
+    if term["is"]:
+        return (has == term["value"]) is (term["is"] != "!=")
+    return (has is None) is bool(term["absent"])

@@ -8,12 +8,13 @@ from typing import Any
 
 from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
+from gitfleet.simulation.refusals import Refused
 
 
 def matches(pattern: ObjectPattern, key: ObjectKey, body: JsonObject) -> bool:
     """Whether a pattern means the object."""
-    wanted = (pattern.group, pattern.kind, pattern.namespace, pattern.name)
-    if any(want is not None and want != has for want, has in zip(wanted, key.identity, strict=True)):
+    expected = (pattern.group, pattern.kind, pattern.namespace, pattern.name)
+    if any(want is not None and want != has for want, has in zip(expected, key.identity, strict=True)):
         return False
     glob = pattern.image
     return glob is None or any(fnmatchcase(image, glob) for image in images_of(body))
@@ -25,6 +26,13 @@ def rule_for(rules: Sequence[ClusterRule], key: ObjectKey, body: JsonObject) -> 
         if matches(rule.object, key, body):
             return rule
     return None
+
+
+def check_rules(rules: Sequence[ClusterRule], cluster: str, key: ObjectKey, body: JsonObject) -> None:
+    """Refused where a rule of one cluster lets writes of the object fail."""
+    rule = rule_for(rules, key, body)
+    if rule is not None and rule.apply == "fail":
+        raise Refused(422, "Invalid", f"the API server of {cluster} refuses it, as the scenario says")
 
 
 def images_of(body: JsonObject) -> Iterator[str]:

@@ -40,13 +40,13 @@ def read_scenario(content: bytes, *, path: str = "scenario.yaml") -> Scenario:
     file, breaks = read(ScenarioFile, document.value)
     if file is None:
         label = _object_of(document.value)
-        found = breaks[:MAX_FAULTS]
-        lines = lines_of(content, [(document.index, location) for location, _ in found])
+        reported = breaks[:MAX_FAULTS]
+        lines = lines_of(content, [(document.index, location) for location, _ in reported])
         raise BadScenario(
             tuple(
                 sorted(
                     Fault(path, line, label, dotted(location), sentence)
-                    for line, (location, sentence) in zip(lines, found, strict=True)
+                    for line, (location, sentence) in zip(lines, reported, strict=True)
                 )
             )
         )

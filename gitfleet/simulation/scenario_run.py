@@ -149,10 +149,10 @@ class ScenarioRun:
                 self.fleet.cluster(name).reachable = state == "reachable"
             case Entry(mutate=Change(cluster=name, object=pattern, patch=patch)):
                 cluster = self.fleet.cluster(name)
-                found = [live for live in cluster.objects() if matches(pattern, live.key, live.body)]
-                if not found:
+                objects = [live for live in cluster.objects() if matches(pattern, live.key, live.body)]
+                if not objects:
                     raise BadInput(f"the scenario changes an object on {name} at {entry.at} that is not there")
-                for live in found:
+                for live in objects:
                     cluster.mutate(live.key, patch)
             case _:  # the reconciler crashes: an entry is exactly one thing
                 self._emit(Event(type=EventType.CRASH))

@@ -33,9 +33,17 @@ from gitfleet.simulation.bodies import (
 )
 from gitfleet.simulation.fields import content_of
 from gitfleet.simulation.ownership import APPLY, UPDATE, Author, applied, edited, owners_of
-from gitfleet.simulation.preconditions import check_preconditions
-from gitfleet.simulation.refusals import Refused, bad_request, conflict, forbidden, invalid, no_such_kind, not_found
-from gitfleet.simulation.rules import rule_for
+from gitfleet.simulation.refusals import (
+    Refused,
+    bad_request,
+    check_preconditions,
+    conflict,
+    forbidden,
+    invalid,
+    no_such_kind,
+    not_found,
+)
+from gitfleet.simulation.rules import check_rules, rule_for
 from gitfleet.simulation.validations import check_fields, check_last_version
 
 KUBECTL_EDIT: Final = "kubectl-edit"
@@ -48,7 +56,7 @@ class MemoryServer:
     """The objects of one cluster. Bodies that it hands out are never changed later: every write makes new ones."""
 
     def __init__(self, cluster: str) -> None:
-        """No object at all, not even a namespace: see `found`."""
+        """No object at all, not even a namespace: see `make_namespaces`."""
         self.cluster = cluster
         self.rules: Sequence[ClusterRule] = ()
         """The rules for this cluster; they count from the next write on."""
@@ -69,7 +77,7 @@ class MemoryServer:
         self._due: list[tuple[datetime, Identity]] = []
         self._leaving: set[Identity] = set()  # namespaces and CRDs that wait for the last of their objects to go
 
-    def found(self, now: datetime) -> None:
+    def make_namespaces(self, now: datetime) -> None:
         """Make the namespaces that every cluster starts with."""
         for name in BIRTH_NAMESPACES:
             metadata = {"name": name, "labels": {"kubernetes.io/metadata.name": name}}
@@ -86,8 +94,10 @@ class MemoryServer:
     def collection(self, key: ObjectKey) -> list[JsonObject]:
         """All objects of the key's kind in its namespace (in every one when it has none), in order."""
         return [
-            one.live.body if one.live.key.version == key.version else {**one.live.body, "apiVersion": key.api_version}
-            for one in self.stored(key.group_kind, key.namespace)
+            stored.live.body
+            if stored.live.key.version == key.version
+            else {**stored.live.body, "apiVersion": key.api_version}
+            for stored in self.stored(key.group_kind, key.namespace)
         ]
 
     def stored(self, group_kind: GroupKind, namespace: str) -> list[Stored]:
@@ -97,8 +107,8 @@ class MemoryServer:
             places = [(*group_kind, namespace)]
         else:
             places = sorted(at for at in self._collections if at[:2] == group_kind)
-        found = [self._collections.get(at, {}) for at in places]
-        return [collection[name] for collection in found for name in sorted(collection)]
+        collections = [self._collections.get(at, {}) for at in places]
+        return [collection[name] for collection in collections for name in sorted(collection)]
 
     def kind_of(self, group_kind: GroupKind) -> kinds.Kind | None:
         """The kind as served now; None when it is neither built in nor defined by an established CRD."""
@@ -110,8 +120,8 @@ class MemoryServer:
 
     def served(self, group: str) -> list[tuple[str, kinds.Kind]]:
         """The kinds of a group that are served now, by name."""
-        found = {**kinds.BUILT_IN, **self._custom}
-        return [(at.kind, kind) for at, kind in found.items() if at.group == group]
+        served = {**kinds.BUILT_IN, **self._custom}
+        return [(at.kind, kind) for at, kind in served.items() if at.group == group]
 
     def groups(self) -> list[str]:
         """The groups with a name of which kinds are served now."""
@@ -135,14 +145,7 @@ class MemoryServer:
             if not self._is_stale(entry):
                 self._go_on(self.objects[entry[1]], entry[0])
 
-    def apply(
-        self,
-        body: JsonObject,
-        *,
-        now: datetime,
-        manager: str = FIELD_MANAGER,
-        force: bool = True,
-    ) -> LiveObject:
+    def apply(self, body: JsonObject, *, now: datetime, manager: str = FIELD_MANAGER, force: bool = True) -> LiveObject:
         """Server-side apply: the object as it is afterwards. With a `uid` in its metadata it is laid over that object
         only, with a `resourceVersion` over that very version only. Refused as a server refuses."""
         check_schema(body)
@@ -151,16 +154,14 @@ class MemoryServer:
         key = key_of(body)
         kind = self._admit(key)
         stored = self.objects.get(key.identity)
-        rule = rule_for(self.rules, key, body)
-        if rule is not None and rule.apply == "fail":
-            raise Refused(422, "Invalid", f"the API server of {self.cluster} refuses it, as the scenario says")
+        check_rules(self.rules, self.cluster, key, body)
         live = owned_content(stored) if stored else {}
         managed = owners_of(stored.live.body) if stored else ()
         author = Author(manager=manager, operation=APPLY, api_version=key.api_version, now=now)
         content, owners = applied(live, managed, content_of(body), author, granular=not kind.custom, force=force)
         check_last_version(kind.schemas, content, next(filter(author.wrote, managed), None), key.api_version)
-        there = None if stored is None else stored.live.body["metadata"]
-        check_preconditions(key, kind.plural, there, body["metadata"])
+        current = None if stored is None else stored.live.body["metadata"]
+        check_preconditions(key, kind.plural, current, body["metadata"])
         if content is not live:
             content = stored_form(key, content, granular=not kind.custom)
         return self._write(key, kind, content, owners, now)
@@ -202,7 +203,7 @@ class MemoryServer:
         return live
 
     def delete(self, key: ObjectKey, *, now: datetime, uid: str | None = None) -> LiveObject | None:
-        """Delete: None when it is gone, the object while something holds it. Refused as a server refuses.
+        """Delete: None when it is gone, the object while finalizers or contents keep it. Refused as a server refuses.
 
         Nothing here has dependents of its own, so Foreground, Background and Orphan come to the same.
         """
@@ -219,23 +220,21 @@ class MemoryServer:
         rule = rule_for(self.rules, key, stored.live.body)
         if rule is not None and rule.delete_fails:
             raise forbidden(*self._place_of(key), f"the API server of {self.cluster} refuses it, as the scenario says")
-        held = self._held_by(stored.live)
-        if not held and not stored.live.body["metadata"].get("finalizers"):
+        contents = self._contents_of(stored.live)
+        if not contents and not stored.live.body["metadata"].get("finalizers"):
             self._drop(key.identity)
             return None
         self._mark_leaving(stored, now)
-        for identity in held:
+        for identity in contents:
             if identity in self.objects:
                 self.delete(self.objects[identity].live.key, now=now)
         self._drop_if_free(key.identity)
-        left = self.objects.get(key.identity)
-        return left.live if left else None
+        remaining = self.objects.get(key.identity)
+        return remaining.live if remaining else None
 
     def restore(self, version: int, objects: Sequence[Stored]) -> None:
-        """Take over what another server held."""
-        self.version = version
-        self.objects = {}
-        self._collections = {}
+        """Take over what another server had."""
+        self.version, self.objects, self._collections = version, {}, {}
         for stored in objects:
             self._keep(stored)
         for identity, stored in self.objects.items():
@@ -355,7 +354,7 @@ class MemoryServer:
             self._custom[group_kind] = kind
             self._places[(group_kind.group, kind.plural)] = group_kind
 
-    def _held_by(self, live: LiveObject) -> list[Identity]:
+    def _contents_of(self, live: LiveObject) -> list[Identity]:
         """What goes when a namespace or a CRD goes."""
         if live.key.group_kind == kinds.NAMESPACE:
             return [identity for identity in self.objects if identity[2] == live.key.name]
@@ -367,17 +366,21 @@ class MemoryServer:
     def _mark_leaving(self, stored: Stored, now: datetime) -> None:
         if "deletionTimestamp" in stored.live.body["metadata"]:
             return
-        stamp = statuses.time_text(now)
-        body = self._next(stored.live.body, deletionTimestamp=stamp, deletionGracePeriodSeconds=0)
+        times = {"deletionTimestamp": statuses.time_text(now), "deletionGracePeriodSeconds": 0}
+        body = self._next(stored.live.body, **times)
         if stored.live.key.group_kind == kinds.NAMESPACE:
             body = {**body, "status": {"phase": "Terminating"}}
         self._leaving.add(stored.live.key.identity)
         self._show(stored, LiveObject(stored.live.key, body))
 
     def _drop_if_free(self, identity: Identity) -> None:
-        """Drop an object that is being deleted, if it is still there and nothing holds it."""
+        """Drop an object that is being deleted, if it is still there and empty, without finalizers."""
         stored = self.objects.get(identity)
-        if stored is not None and not stored.live.body["metadata"].get("finalizers") and not self._held_by(stored.live):
+        if (
+            stored is not None
+            and not stored.live.body["metadata"].get("finalizers")
+            and not self._contents_of(stored.live)
+        ):
             self._drop(identity)
 
     def _drop(self, identity: Identity) -> None:

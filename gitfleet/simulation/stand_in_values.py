@@ -15,5 +15,5 @@ class StandInValues:
     def values(self, content: bytes) -> Mapping[int, Mapping[str, str]]:
         """Decryptor.values: for each encrypted text one of its own, which may stand in `data` as in `stringData`."""
         texts = content.decode(errors="replace")
-        found = {match[0]: b64encode(match[0].encode()).decode() for match in ENCRYPTED_TEXT.finditer(texts)}
-        return defaultdict(lambda: found)
+        values = {match[0]: b64encode(match[0].encode()).decode() for match in ENCRYPTED_TEXT.finditer(texts)}
+        return defaultdict(lambda: values)

@@ -53,51 +53,45 @@ def time_text(moment: datetime) -> str:
 
 
 def _deployment(body: JsonObject, progress: Progress) -> JsonObject:
-    wanted = _replicas(body)
+    replicas = _replicas(body)
     if progress.done:
-        counts = {"replicas": wanted, "updatedReplicas": wanted, "readyReplicas": wanted, "availableReplicas": wanted}
-        conditions = [
-            _condition("Available", "True", "MinimumReplicasAvailable", progress),
-            _condition("Progressing", "True", "NewReplicaSetAvailable", progress),
-        ]
-        return _with_status(body, _observed(body, wanted, progress) | _shown(counts) | {"conditions": conditions})
-    if progress.first:
-        counts = {"replicas": wanted, "updatedReplicas": wanted, "unavailableReplicas": wanted}
-        enough = "False"
+        counts = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), replicas)
+    elif progress.first:
+        counts = dict.fromkeys(("replicas", "updatedReplicas", "unavailableReplicas"), replicas)
     else:
         # maxSurge 25 % rounded up, maxUnavailable 25 % rounded down, as apps/v1 defaults them.
-        surge, missing = ceil(wanted / 4), wanted // 4
-        ready = wanted - missing
-        updated = min(surge + missing, wanted)
-        counts = {"replicas": wanted + surge, "updatedReplicas": updated, "readyReplicas": ready}
-        counts |= {"availableReplicas": ready, "unavailableReplicas": wanted + surge - ready}
-        enough = "True"
-    reason = "MinimumReplicasAvailable" if enough == "True" else "MinimumReplicasUnavailable"
+        surge, missing = ceil(replicas / 4), replicas // 4
+        ready = replicas - missing
+        counts = {"replicas": replicas + surge, "updatedReplicas": min(surge + missing, replicas)}
+        counts |= {"readyReplicas": ready, "availableReplicas": ready, "unavailableReplicas": surge + missing}
+    enough = progress.done or not progress.first
+    reason = "MinimumReplicasAvailable" if enough else "MinimumReplicasUnavailable"
+    progressing = "NewReplicaSetAvailable" if progress.done else "ReplicaSetUpdated"
     conditions = [
-        _condition("Available", enough, reason, progress),
-        _condition("Progressing", "True", "ReplicaSetUpdated", progress),
+        _condition("Available", "True" if enough else "False", reason, progress),
+        _condition("Progressing", "True", progressing, progress),
     ]
-    return _with_status(body, _observed(body, wanted, progress) | _shown(counts) | {"conditions": conditions})
+    return _with_status(body, _observed(body, replicas, progress) | _shown(counts) | {"conditions": conditions})
 
 
 def _replica_set(body: JsonObject, progress: Progress) -> JsonObject:
-    wanted = _replicas(body)
-    ready = wanted if progress.done else 0 if progress.first else max(wanted - 1, 0)
+    replicas = _replicas(body)
+    ready = _ready(replicas, progress)
     counts = {"readyReplicas": ready, "availableReplicas": ready}
-    return _with_status(body, _observed(body, wanted, progress) | {"replicas": wanted} | _shown(counts))
+    return _with_status(body, _observed(body, replicas, progress) | {"replicas": replicas} | _shown(counts))
 
 
 def _stateful_set(body: JsonObject, progress: Progress) -> JsonObject:
-    wanted = _replicas(body)
+    replicas = _replicas(body)
     template = digest_of((body.get("spec") or {}).get("template"))[:10]
     update = f"{(body.get('metadata') or {}).get('name')}-{template}"
     before = str((body.get("status") or {}).get("currentRevision") or update)
     current = update if progress.done or progress.first else before
-    ready = wanted if progress.done else 0 if progress.first else max(wanted - 1, 0)
-    updated = wanted if current == update else max(wanted - ready, 0)
-    status = _observed(body, wanted, progress) | {
-        "replicas": wanted,
-        "currentReplicas": wanted if current == update else ready,
+    ready = _ready(replicas, progress)
+    updated = replicas if current == update else max(replicas - ready, 0)
+    status = _observed(body, replicas, progress) | {
+        "replicas": replicas,
+        "currentReplicas": replicas if current == update else ready,
         "updatedReplicas": updated,
         "availableReplicas": ready,
         "currentRevision": current,
@@ -108,7 +102,7 @@ def _stateful_set(body: JsonObject, progress: Progress) -> JsonObject:
 
 def _daemon_set(body: JsonObject, progress: Progress) -> JsonObject:
     nodes = progress.nodes
-    ready = nodes if progress.done else 0 if progress.first else max(nodes - 1, 0)
+    ready = _ready(nodes, progress)
     updated = nodes if progress.done or progress.first else nodes - ready
     status = _observed(body, nodes, progress) | {
         "desiredNumberScheduled": nodes,
@@ -206,11 +200,15 @@ def _with_status(body: JsonObject, status: JsonObject) -> JsonObject:
     return {**body, "status": status}
 
 
-def _observed(body: JsonObject, wanted: int, progress: Progress) -> dict[str, Any]:
+def _observed(body: JsonObject, replicas: int, progress: Progress) -> dict[str, Any]:
     """With nothing to run there is nothing that could lag but the controller itself: it has not observed the spec
     yet."""
     generation = _generation(body)
-    return {"observedGeneration": generation if progress.done or wanted else generation - 1}
+    return {"observedGeneration": generation if progress.done or replicas else generation - 1}
+
+
+def _ready(total: int, progress: Progress) -> int:
+    return total if progress.done else 0 if progress.first else max(total - 1, 0)
 
 
 def _shown(counts: Mapping[str, int]) -> dict[str, int]:

@@ -9,11 +9,22 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey
+from gitfleet.api.values import name_rule
 from gitfleet.simulation.kinds import undeclared_field
 from gitfleet.simulation.pods.model import DAEMON_SET, DEPLOYMENT, STATEFUL_SET, Spec, section, spec_of
 from gitfleet.simulation.refusals import duplicate, invalid, not_prunable
 
 _SERVICE: Final = GroupKind("", "Service")
+_PART: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_ENDS: Final = "and must start and end with an alphanumeric character"
+_SUBDOMAIN: Final = (
+    f"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', {_ENDS} (e.g. "
+    rf"'example.com', regex used for validation is '{_PART}(\.{_PART})*')"
+)
+_DNS_LABEL: Final = (
+    f"a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', {_ENDS} (e.g. 'my-name',  "
+    f"or '123-abc', regex used for validation is '{_PART}')"
+)
 _NEVER_LESS: Final = ("replicas", "minReadySeconds", "progressDeadlineSeconds", "revisionHistoryLimit")
 
 
@@ -30,8 +41,18 @@ def invalid_field(group_kind: GroupKind, content: JsonObject) -> tuple[str, str]
     return _daemon_set(spec) if group_kind == DAEMON_SET else _stateful_set(spec)
 
 
+def _check_name(key: ObjectKey) -> None:
+    rule = name_rule(key.group, key.kind)
+    if rule is None or rule.allows(key.name):
+        return
+    if len(key.name) > rule.longest:
+        raise invalid(key, "metadata.name", f'"{key.name}": must be no more than {rule.longest} characters')
+    raise invalid(key, "metadata.name", f'"{key.name}": {_SUBDOMAIN if rule.dots else _DNS_LABEL}')
+
+
 def check_fields(key: ObjectKey, content: JsonObject) -> None:
     """Refused where a field may not be so."""
+    _check_name(key)
     if (wrong := invalid_field(key.group_kind, content)) is not None:
         raise invalid(key, *wrong)
     if (twice := duplicate_port(key.group_kind, content)) is not None:
@@ -46,8 +67,8 @@ def check_last_version(
     schema = schemas.get(last["apiVersion"].rpartition("/")[2]) if last is not None else None
     if last is None or schema is None or last["apiVersion"] == api_version:
         return
-    rest = {name: value for name, value in content.items() if name != "metadata"}
-    if path := undeclared_field(schema, rest):
+    fields = {name: value for name, value in content.items() if name != "metadata"}
+    if path := undeclared_field(schema, fields):
         raise not_prunable(path)
 
 
@@ -100,7 +121,6 @@ def _stateful_set(spec: Spec) -> tuple[str, str] | None:
 
 
 def _amount(rolling: Spec, name: str) -> int:
-    """A number, or that of a percentage."""
     value = rolling.get(name)
     if isinstance(value, str):
         digits = value.removesuffix("%")

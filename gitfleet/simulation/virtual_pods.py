@@ -15,8 +15,7 @@ from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey
 from gitfleet.simulation.bodies import Stored
 from gitfleet.simulation.pods.model import DEPLOYMENT, KINDS, Pod, Revision, Workload, number
 from gitfleet.simulation.pods.views import pod_name, pod_view, replica_set_view
-from gitfleet.simulation.preconditions import check_preconditions
-from gitfleet.simulation.refusals import bad_request, conflict, not_found
+from gitfleet.simulation.refusals import bad_request, check_preconditions, conflict, not_found
 from gitfleet.simulation.server import MemoryServer
 
 POD: Final = GroupKind("", "Pod")
@@ -27,16 +26,16 @@ def virtual_in(server: MemoryServer, group_kind: GroupKind, namespace: str, now:
     """The pods of all workloads of a namespace (of every one, where it is ""), or the ReplicaSets, by namespace and
     name; none of another kind."""
     if group_kind == POD:
-        found = _pods(server, namespace, now)
+        bodies = _pods(server, namespace, now)
     elif group_kind == REPLICA_SET:
-        found = [
+        bodies = [
             replica_set_view(stored.live.body, revision, now)
             for stored, workload in _workloads(server, namespace, {DEPLOYMENT})
             for revision in workload.revisions
         ]
     else:
         return []
-    return sorted(found, key=lambda body: (body["metadata"]["namespace"], body["metadata"]["name"]))
+    return sorted(bodies, key=lambda body: (body["metadata"]["namespace"], body["metadata"]["name"]))
 
 
 def _pods(server: MemoryServer, namespace: str, now: datetime) -> list[JsonObject]:
@@ -53,24 +52,24 @@ def virtual_at(server: MemoryServer, key: ObjectKey, now: datetime) -> JsonObjec
     if key.group_kind != POD:
         listed = virtual_in(server, key.group_kind, key.namespace, now)
         return next((body for body in listed if body["metadata"]["name"] == key.name), None)
-    found = _found(server, key)
-    return None if found is None else pod_view(found[0].live.body, found[1], found[2], now)
+    place = _pod_at(server, key)
+    return None if place is None else pod_view(place[0].live.body, place[1], place[2], now)
 
 
 def delete_pod(server: MemoryServer, key: ObjectKey, *, now: datetime, uid: str | None = None) -> None:
     """A pod of a workload goes at once, and its controller does what it then has to. Refused as a server refuses."""
-    found = _found(server, key)
-    if found is None:
+    place = _pod_at(server, key)
+    if place is None:
         raise not_found("", "pods", key.name)
-    stored, revision, pod = found
+    stored, revision, pod = place
     has = pod_view(stored.live.body, revision, pod, now)["metadata"]["uid"]
     if uid is not None and has != uid:
         why = f"the UID in the precondition ({uid}) does not match the UID in record ({has})"
         raise conflict("", "pods", key.name, f"{why}. The object might have been deleted and then recreated")
     if stored.workload is not None:
-        left = revision._replace(pods=tuple(one for one in revision.pods if one is not pod))
-        kept = (left if one is revision else one for one in stored.workload.revisions)
-        stored.workload = stored.workload._replace(revisions=tuple(kept))
+        smaller = revision._replace(pods=tuple(candidate for candidate in revision.pods if candidate is not pod))
+        revisions = (smaller if candidate is revision else candidate for candidate in stored.workload.revisions)
+        stored.workload = stored.workload._replace(revisions=tuple(revisions))
     server.restart(stored, now)
 
 
@@ -86,7 +85,7 @@ def patch_replica_set(server: MemoryServer, key: ObjectKey, patch: JsonObject, *
             if {*patch} - {"metadata", "spec"} or {*(patch.get("spec") or {})} != {"minReadySeconds"}:
                 raise bad_request("of a simulated ReplicaSet nothing but spec.minReadySeconds can be patched")
             changed = revision._replace(min_ready=number(patch["spec"]["minReadySeconds"], 0))
-            revisions = tuple(changed if one is revision else one for one in workload.revisions)
+            revisions = tuple(changed if candidate is revision else candidate for candidate in workload.revisions)
             stored.workload = workload._replace(revisions=revisions)
             server.restart(stored, now)
             return replica_set_view(stored.live.body, changed, now)
@@ -102,7 +101,7 @@ def _workloads(
                 yield stored, stored.workload
 
 
-def _found(server: MemoryServer, key: ObjectKey) -> tuple[Stored, Revision, Pod] | None:
+def _pod_at(server: MemoryServer, key: ObjectKey) -> tuple[Stored, Revision, Pod] | None:
     for stored, workload in _workloads(server, key.namespace):
         if key.name.startswith(f"{stored.live.key.name}-"):
             for revision in workload.revisions:

@@ -43,9 +43,9 @@ class MemoryWatching:
         return MemoryRests(self, cluster)
 
     def _at(self, name: str) -> Hashable | None:
-        found = self.fleet.cluster(name)
-        found.next_change()  # lets the time pass there
-        return (found.memory.version, self._cuts.get(name, 0)) if found.reachable else None
+        cluster = self.fleet.cluster(name)
+        cluster.next_change()  # lets the time pass there
+        return (cluster.memory.version, self._cuts.get(name, 0)) if cluster.reachable else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,6 @@
     take_snapshots             a placement's next snapshots
     select                     what a placement selects, in snapshot order
     restore_snapshot           the manifests of a snapshot that was read back
-    lost_name                  the name of a snapshot of which nothing is left
-    restored_policy            the present policy in the place of a lost snapshot
     take_override_snapshots    the next snapshots of every override
     current_overrides          the newest snapshot of each override that is there
     references_of              the override snapshots that any binding names
@@ -19,18 +17,14 @@ D22, D26.
 """
 
 from gitfleet.api.objects import Identity
-from gitfleet.snapshots.index import PayloadIndex, PayloadMemo, index_of, index_payload
-from gitfleet.snapshots.order import snapshot_order
+from gitfleet.snapshots.index import PayloadIndex, PayloadMemo, index_of, index_payload, is_propagated, snapshot_order
 from gitfleet.snapshots.override_snapshots import current_overrides, references_of, take_override_snapshots
-from gitfleet.snapshots.propagation import is_propagated
 from gitfleet.snapshots.selection import Selection, UserError, select
 from gitfleet.snapshots.strip import strip
 from gitfleet.snapshots.take import (
     Retained,
     SnapshotResult,
-    lost_name,
     restore_snapshot,
-    restored_policy,
     split_by_size,
     take_snapshots,
 )
@@ -47,10 +41,8 @@ __all__ = [
     "index_of",
     "index_payload",
     "is_propagated",
-    "lost_name",
     "references_of",
     "restore_snapshot",
-    "restored_policy",
     "select",
     "snapshot_order",
     "split_by_size",

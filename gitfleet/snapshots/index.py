@@ -1,49 +1,50 @@
-"""The payload of one commit, ordered and filtered once for all placements."""
+"""The payload of one commit, ordered and filtered once for all placements: dependencies before what needs them
+(KubeFleet resourceSortOrder), without what never leaves the hub."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
 
-from gitfleet.api.objects import GroupKind, Identity, Manifest, ObjectKey
+from gitfleet.api.folders import Folder
+from gitfleet.api.objects import GroupKind, Identity, JsonObject, Manifest, ObjectKey
 from gitfleet.api.placing_policy import USUAL_POLICY, PlacingPolicy
-from gitfleet.formats.kinds import is_selectable
+from gitfleet.formats.kinds import LAST_RANK, is_selectable, snapshot_rank
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.snapshots.order import order_of
-from gitfleet.snapshots.propagation import is_propagated
+
+OrderKey = tuple[int, str, str]
+"""The rank of the kind, its group and version, and the name."""
+_GENERATED_WHEN_OWNED: Final = frozenset({("apps", "ReplicaSet"), ("apps", "ControllerRevision"), ("batch", "Job")})
+_MANAGED_SLICE: Final = "endpointslice.kubernetes.io/managed-by"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PayloadIndex:
-    """What can be placed of one commit. `holds_removals`: what is missing here must not count as removed."""
+    """What can be placed of one commit. `refused`: the commit is refused as a whole, and nothing counts as removed."""
 
     kinds: Mapping[GroupKind, tuple[Manifest, ...]]
     namespaces: Mapping[str, tuple[Manifest, ...]]
-    objects: Mapping[Identity, Manifest]
+    objects: Mapping[Identity, tuple[Manifest, ...]]
+    """By identity; several where variants of a Folder have an object."""
     namespaced: Mapping[GroupKind, bool]
-    holds_removals: bool = False
+    refused: bool = False
     identities: frozenset[Identity] = frozenset()
-    """(group, kind, namespace, name) of the whole payload; filled in only when removals are held."""
+    """(group, kind, namespace, name) of the whole payload; filled in only when the commit is refused."""
     failed: frozenset[Identity] = frozenset()
     """The same of objects that cannot be read: whoever has one keeps the version it has, nobody else gets it."""
     policy: PlacingPolicy = USUAL_POLICY
-    kept: Collection[Identity] = frozenset()
-    """The same of objects that go on as they were accepted last, for an error in their files: with labels that they may
-    not have any more."""
+    folders: Mapping[str, Folder] = field(default_factory=dict)
 
     @property
-    def holds_some(self) -> bool:
+    def retains_some(self) -> bool:
         """Whether anything that a snapshot has and this payload lacks must stay."""
-        return self.holds_removals or bool(self.failed)
+        return self.refused or bool(self.failed)
 
-    def holds(self, key: ObjectKey) -> bool:
+    def retains(self, key: ObjectKey) -> bool:
         """Whether an object that is not here must not count as removed."""
-        return key.identity in self.failed or (self.holds_removals and key.identity not in self.identities)
-
-    def is_kept(self, key: ObjectKey) -> bool:
-        """Whether an object, or the Namespace that it lies in, goes on as it was accepted last."""
-        return key.identity in self.kept or ("", "Namespace", "", key.namespace) in self.kept
+        return key.identity in self.failed or (self.refused and key.identity not in self.identities)
 
     def of_kind(self, kind: GroupKind) -> tuple[Manifest, ...]:
         """All objects of a kind, whatever version they are written in, in snapshot order."""
@@ -65,10 +66,10 @@ def index_of(desired: Desired, memo: PayloadMemo, failures: Failures) -> tuple[P
     index = index_payload(
         desired.payload,
         desired.namespaced,
-        holds_removals=desired.holds_removals,
+        refused=desired.refused,
         policy=desired.config.policy,
+        folders=desired.folders,
         failures=failures,
-        kept=frozenset(desired.kept_payload),
     )
     return index, None if index.failed else (desired, index)
 
@@ -77,10 +78,10 @@ def index_payload(
     payload: Iterable[Manifest],
     namespaced: Mapping[GroupKind, bool],
     *,
-    holds_removals: bool = False,
+    refused: bool = False,
     policy: PlacingPolicy | None = None,
+    folders: Mapping[str, Folder] | None = None,
     failures: Failures | None = None,
-    kept: Collection[Identity] = frozenset(),
 ) -> PayloadIndex:
     """Order and group the payload; disabled kinds and objects that are never propagated are left out.
 
@@ -91,7 +92,7 @@ def index_payload(
     services = {(m.key.namespace, m.key.name) for m in everything if m.key.kind == "Service" and not m.key.group}
     kinds: dict[GroupKind, list[Manifest]] = {}
     namespaces: dict[str, list[Manifest]] = {}
-    objects: dict[Identity, Manifest] = {}
+    objects: dict[Identity, tuple[Manifest, ...]] = {}
     failed: set[Identity] = set()
     for manifest in sorted(everything, key=order_of):
         key = manifest.key
@@ -103,17 +104,17 @@ def index_payload(
         kinds.setdefault(key.group_kind, []).append(manifest)
         if key.namespace:
             namespaces.setdefault(key.namespace, []).append(manifest)
-        objects[key.identity] = manifest
+        objects[key.identity] = (*objects.get(key.identity, ()), manifest)
     return PayloadIndex(
-        kinds={kind: tuple(found) for kind, found in kinds.items()},
-        namespaces={namespace: tuple(found) for namespace, found in namespaces.items()},
+        kinds={kind: tuple(manifests) for kind, manifests in kinds.items()},
+        namespaces={namespace: tuple(manifests) for namespace, manifests in namespaces.items()},
         objects=objects,
         namespaced=namespaced,
-        holds_removals=holds_removals,
-        identities=frozenset(m.key.identity for m in everything) if holds_removals else frozenset(),
+        refused=refused,
+        identities=frozenset(m.key.identity for m in everything) if refused else frozenset(),
         failed=frozenset(failed),
         policy=policy or USUAL_POLICY,
-        kept=kept,
+        folders=folders or {},
     )
 
 
@@ -122,3 +123,54 @@ def _is_placeable(manifest: Manifest, services: Container[tuple[str, str]]) -> b
     key = manifest.key
     dict(manifest.labels)
     return is_selectable(key.group, key.kind) and is_propagated(key, manifest.body, services=services)
+
+
+def is_propagated(
+    key: ObjectKey,
+    body: JsonObject,
+    *,
+    services: Container[tuple[str, str]] = (),
+    hub_runs_workloads: bool = False,
+) -> bool:
+    """Whether an object of an enabled kind may be placed; `services` are (namespace, name) of the payload's Services.
+
+    Left out are objects being deleted, core Events, and what controllers generate from other objects (decision D22, so
+    owned Jobs too). PersistentVolumeClaims stay behind only where the hub itself runs workloads, which a git hub never
+    does.
+    """
+    metadata = body.get("metadata") or {}
+    if metadata.get("deletionTimestamp"):
+        return False
+    if metadata.get("ownerReferences") and (key.group, key.kind) in _GENERATED_WHEN_OWNED:
+        return False
+    match key.group, key.kind:
+        case "", "Event":
+            return False
+        case "", "ConfigMap":
+            return key.name != "kube-root-ca.crt"
+        case "", "ServiceAccount":
+            return key.name != "default"
+        case "", "Secret":
+            return body.get("type") != "kubernetes.io/service-account-token"
+        case "", "PersistentVolumeClaim":
+            return not hub_runs_workloads
+        case "", "Endpoints":
+            return (key.namespace, key.name) not in services
+        case "discovery.k8s.io", "EndpointSlice":
+            return _MANAGED_SLICE not in (metadata.get("labels") or {})
+        case _:
+            return True
+
+
+def snapshot_order(key: ObjectKey) -> OrderKey:
+    """The sorting key of an object: known kinds by rank (the group does not count) and then by group and version,
+    unknown kinds last by group, version and kind; ties by `namespace/name`."""
+    rank = snapshot_rank(key.kind)
+    version = f"{key.group}/{key.version}" if key.group or rank == LAST_RANK else key.version
+    text = f"{version}, Kind={key.kind}" if rank == LAST_RANK else version
+    return rank, text, f"{key.namespace}/{key.name}"
+
+
+def order_of(manifest: Manifest) -> tuple[OrderKey, tuple[str, ...]]:
+    """`snapshot_order` of a manifest; the variants of an object stand side by side."""
+    return snapshot_order(manifest.key), manifest.variants

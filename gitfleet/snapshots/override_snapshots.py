@@ -21,7 +21,7 @@ KnownOverrides = Mapping[OverrideKey, tuple[OverrideSnapshot, ...]]
 
 def take_override_snapshots(
     overrides: Mapping[OverrideKey, Override],
-    known: KnownOverrides,
+    existing: KnownOverrides,
     *,
     commit: str = "",
     in_use: Collection[str] = (),
@@ -35,29 +35,29 @@ def take_override_snapshots(
     """
     contained = failures or Failures()
     out: dict[OverrideKey, tuple[OverrideSnapshot, ...]] = {}
-    for key in sorted({*overrides, *known}):
-        snapshots = known.get(key, ())
+    for key in sorted({*overrides, *existing}):
+        snapshots = existing.get(key, ())
         override = overrides.get(key)
         if override is not None:
             subject = Subject(key.kind, str(key))
-            snapshots = contained.contain(subject, snapshots, _with, override, snapshots, in_use, commit)
+            snapshots = contained.contain(subject, snapshots, _with, override, snapshots, commit)
         recent = snapshots[-HISTORY_LIMIT:] if override is not None else ()
         older = snapshots[: len(snapshots) - len(recent)]
-        kept = (*(s for s in older if s.reference in in_use), *recent)
-        if kept:
-            out[key] = kept
+        retained = (*(s for s in older if s.reference in in_use), *recent)
+        if retained:
+            out[key] = retained
     return out
 
 
 def references_of(state: FleetState, failures: Failures) -> frozenset[str]:
     """The override snapshots that any binding or unfinished run names; all for a placement or run that cannot be
     read."""
-    everything = [snapshot.reference for found in state.overrides.values() for snapshot in found]
-    found = [
-        *(failures.contain(Subject.of_placement(key), None, _of_record, one) for key, one in state.placements.items()),
+    everything = [snapshot.reference for snapshots in state.overrides.values() for snapshot in snapshots]
+    named = [
+        *(failures.contain(Subject.of_placement(k), None, _of_record, r) for k, r in state.placements.items()),
         *(failures.contain(Subject.of_run(key), None, _of_run, run) for key, run in state.runs.items()),
     ]
-    return frozenset().union(*(everything if references is None else references for references in found))
+    return frozenset().union(*(everything if references is None else references for references in named))
 
 
 def _of_record(record: PlacementRecord) -> list[str]:
@@ -67,9 +67,8 @@ def _of_record(record: PlacementRecord) -> list[str]:
 def _of_run(run: RunRecord) -> list[str]:
     if run.finished:
         return []
-    clusters = [cluster for stage in run.status.stages for cluster in stage.clusters]
-    found = [r for c in clusters for r in (*c.cluster_resource_overrides, *c.resource_overrides)]
-    return found + [r for _, f in run.formers for r in (*f.cluster_resource_overrides, *f.resource_overrides)]
+    references = [r for c in run.status.clusters for r in (*c.cluster_resource_overrides, *c.resource_overrides)]
+    return references + [r for _, f in run.formers for r in (*f.cluster_resource_overrides, *f.resource_overrides)]
 
 
 def current_overrides(
@@ -79,16 +78,11 @@ def current_overrides(
     return tuple(snapshots[key][-1] for key in sorted(overrides) if snapshots.get(key))
 
 
-def _with(
-    override: Override, snapshots: tuple[OverrideSnapshot, ...], in_use: Collection[str], commit: str
-) -> tuple[OverrideSnapshot, ...]:
+def _with(override: Override, snapshots: tuple[OverrideSnapshot, ...], commit: str) -> tuple[OverrideSnapshot, ...]:
     spec = write(override)["spec"]
     content = digest_of(spec)
     # A later version may reckon the hash in another way: that alone is no change.
     if snapshots and (snapshots[-1].hash == content or write(snapshots[-1].override)["spec"] == spec):
         return snapshots
-    # Where snapshots were lost, bindings may name later ones than those that are left: their index is not free.
-    indexes = (name.rpartition("-")[2] for name in in_use if name.rpartition("-")[0] == str(override.key))
-    used = max((int(index) + 1 for index in indexes if index.isascii() and index.isdigit()), default=0)
-    index = max(used, snapshots[-1].index + 1 if snapshots else 0)
+    index = snapshots[-1].index + 1 if snapshots else 0
     return (*snapshots, OverrideSnapshot(override=override, index=index, hash=content, commit=commit))

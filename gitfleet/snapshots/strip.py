@@ -55,10 +55,10 @@ def _metadata(metadata: JsonObject) -> JsonObject:
     annotations = out.get("annotations")
     if not isinstance(annotations, dict):
         return out
-    kept = _without(annotations, _ANNOTATIONS)
-    if kept is annotations:
+    remaining = _without(annotations, _ANNOTATIONS)
+    if remaining is annotations:
         return out
-    return {**out, "annotations": kept} if kept else _without(out, frozenset({"annotations"}))
+    return {**out, "annotations": remaining} if remaining else _without(out, frozenset({"annotations"}))
 
 
 def _service(spec: JsonObject) -> JsonObject:

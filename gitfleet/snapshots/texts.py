@@ -8,6 +8,7 @@ from gitfleet.formats.text_table import TextTable
 class SnapshotsText(TextTable):
     """A code, and its sentence with the names of the values in it."""
 
+    FOLDER_NOT_KNOWN = "Folder {folder} cannot be read, so nobody knows which cluster gets which variant"
     NAMESPACEWITHRESOURCESELECTORS_NEEDS_EXACTLY_ONE_NAMESPACE = (
         "NamespaceWithResourceSelectors needs exactly one namespace, and {count} are selected"
     )

@@ -11,36 +11,31 @@
 Nothing here decides anything or reads a clock. Conditions and sentences are made in `status`, pages in `views`.
 """
 
-from gitfleet.state.assemble import StateFile, Unusable, assemble_state, lost_faults, read_state
 from gitfleet.state.compose import StateChange, compose_state
-from gitfleet.state.file_kinds import ParsedStateFile
-from gitfleet.state.paths import FAULTS as FAULTS_FILE
+from gitfleet.state.file_kinds import ParsedStateFile, unusable
+from gitfleet.state.override_files import override_object
 from gitfleet.state.paths import FLEET as FLEET_FILE
 from gitfleet.state.paths import README as README_FILE
-from gitfleet.state.paths import document_paths, path_of_snapshot, snapshot_path
-from gitfleet.state.placement_records import PlacementFile, PolicyFile
+from gitfleet.state.paths import document_paths, snapshot_path
 from gitfleet.state.read import (
     CACHED_FORM,
-    holds_state,
-    is_linked_file,
+    StateFile,
+    assemble_state,
     is_state_file,
+    last_changed,
     parse_state_file,
     parse_to_cache,
+    read_state,
     state_file_kind,
     too_large,
-    wanted_files,
 )
 from gitfleet.state.reader import StateReader, StateSource
 from gitfleet.state.shapes.fields import OURS, present
-from gitfleet.state.shapes.overrides import override_object
-from gitfleet.state.shapes.placements import placement_object
-from gitfleet.state.shapes.snapshots import policy_snapshot_object, resource_snapshot_object
-from gitfleet.state.shapes.summaries import PlacementSummary, summary_of
-from gitfleet.state.table import owner_of
+from gitfleet.state.shapes.placements import PlacementFile, PlacementSummary, placement_object, summary_of
+from gitfleet.state.shapes.snapshots import PolicyFile, policy_snapshot_object, resource_snapshot_object
 
 __all__ = [
     "CACHED_FORM",
-    "FAULTS_FILE",
     "FLEET_FILE",
     "OURS",
     "README_FILE",
@@ -52,19 +47,14 @@ __all__ = [
     "StateFile",
     "StateReader",
     "StateSource",
-    "Unusable",
     "assemble_state",
     "compose_state",
     "document_paths",
-    "holds_state",
-    "is_linked_file",
     "is_state_file",
-    "lost_faults",
+    "last_changed",
     "override_object",
-    "owner_of",
     "parse_state_file",
     "parse_to_cache",
-    "path_of_snapshot",
     "placement_object",
     "policy_snapshot_object",
     "present",
@@ -74,5 +64,5 @@ __all__ = [
     "state_file_kind",
     "summary_of",
     "too_large",
-    "wanted_files",
+    "unusable",
 ]

@@ -3,7 +3,7 @@ which only the files that differ are rewritten."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
@@ -20,11 +20,9 @@ LARGEST_WRITTEN_BYTES: Final = 32 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ChangedFiles:
-    """Paths to write (path: bytes), to link (path: id of a blob) and to remove; `misplaced` folders are written
-    again in any case. `unwritten` are references of override snapshots and placements that the
-    branch will not have as they are now."""
+    """Paths to write (path: bytes), to link (path: id of a blob) and to remove. `unwritten` are references of override
+    snapshots and placements that the branch will not have as they are now."""
 
-    misplaced: frozenset[str] = frozenset()
     unwritten: frozenset[str] = frozenset()
     write: dict[str, bytes] = field(default_factory=dict)
     link: dict[str, str] = field(default_factory=dict)
@@ -41,6 +39,15 @@ class ChangedFiles:
             size = StateText.BYTES_MOST_WRITTEN(count=len(content), largest_written_bytes=LARGEST_WRITTEN_BYTES)
             raise GiveUp(StateText.STATE_BRANCH_FILE_WOULD(path=path, size=size))
         self.write[path] = content
+
+    def put_changed(
+        self, before: Mapping[str, JsonObject], after: Mapping[str, JsonObject], render: Callable[[JsonObject], bytes]
+    ) -> None:
+        """Write the objects that differ, by path, and remove the files of those that are gone."""
+        self.remove.extend(path for path in before if path not in after)
+        for path, body in after.items():
+            if before.get(path) != body:
+                self.put_bytes(path, render(body))
 
     @property
     def any(self) -> bool:
@@ -73,13 +80,10 @@ def rewrite_entries(
 ) -> None:
     """Rewrite the files whose entries differ. Sorting is for those alone: entries that did not change stand as they
     did."""
-    was, now = kind.files(before), kind.files(after)
-    if kind.folder in files.misplaced:
-        files.remove.append(kind.folder)
-        was = {}
-    files.remove.extend(path for path in was if path not in now)
-    for path, entries in now.items():
-        old = was.get(path)
+    old_files, new_files = kind.files(before), kind.files(after)
+    files.remove.extend(path for path in old_files if path not in new_files)
+    for path, entries in new_files.items():
+        old = old_files.get(path)
         if entries != old:
             ordered = sorted(entries, key=kind.order)
             if old is None or sorted(old, key=kind.order) != ordered:

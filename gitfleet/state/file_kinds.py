@@ -1,9 +1,5 @@
 """What one kind of file of the state branch is: where its files lie, what they say, and which field of FleetState they
-fill. All of them stand in `table`; `read`, `assemble`, `compose` and `reader` go over that.
-
-What is unreadable is treated alike for all: the nearest version that can be read is taken instead, and the file is set
-aside and written again with the next change; a value of which none is left is missing from the state, and whoever
-decides on it rebuilds it.
+fill. All of them stand in `table`; `read`, `compose` and `reader` go over that.
 """
 
 from __future__ import annotations
@@ -16,10 +12,10 @@ from operator import attrgetter
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from gitfleet.api import read_state, write
-from gitfleet.errors import GiveUp
+from gitfleet.errors import BadInput, GiveUp
 from gitfleet.model.failures import Subject
 from gitfleet.state import paths
-from gitfleet.state.changed_files import ChangedFiles, EntryFolder
+from gitfleet.state.changed_files import ChangedFiles
 from gitfleet.state.shapes.fields import document
 from gitfleet.state.texts import StateText
 
@@ -32,12 +28,10 @@ ParsedStateFile: TypeAlias = object
 
 @dataclass(slots=True)
 class Parts:
-    """The files that a state is assembled from; `misplaced` and `twice` note what does not fit together."""
+    """The files that a state is assembled from: the blob of each path, and the parsed ones by type."""
 
     listing: Mapping[str, str]
     files: dict[type, list[tuple[str, Any]]] = field(default_factory=dict)
-    misplaced: set[str] = field(default_factory=set)
-    twice: dict[str, str] = field(default_factory=dict)
 
     def of(self, type_: type[F]) -> list[tuple[str, F]]:
         """What the files of one kind say, each with its path, by path."""
@@ -45,23 +39,24 @@ class Parts:
 
     def grouped(self, type_: type[F], owner: Callable[[F], K]) -> dict[K, list[tuple[str, F]]]:
         """The same by owner."""
-        found: dict[K, list[tuple[str, F]]] = {}
+        files: dict[K, list[tuple[str, F]]] = {}
         for path, file in self.of(type_):
-            found.setdefault(owner(file), []).append((path, file))
-        return found
+            files.setdefault(owner(file), []).append((path, file))
+        return files
 
     def once(self, entries: Iterable[tuple[str, K, V]]) -> dict[K, V]:
-        """Entries of (path, key, value) by key; where one is given twice, the first path counts."""
-        found: dict[K, V] = {}
+        """Entries of (path, key, value) by key; BadInput where one is given twice."""
+        values: dict[K, V] = {}
         for path, key, value in entries:
-            if found.setdefault(key, value) is not value:
-                self.twice[path] = StateText.STATE_BRANCH_FOLDER_GIVES_ENTRY(rpartition=path.rpartition("/")[0])
-        return found
+            if values.setdefault(key, value) is not value:
+                raise unusable(path, StateText.STATE_BRANCH_FOLDER_GIVES_ENTRY(folder=path.rpartition("/")[0]))
+        return values
 
-    def check_split(self, kind: EntryFolder[F], entries: Iterable[F], files: Mapping[str, Iterable[F]]) -> None:
-        """Note a folder whose files are not those into which its entries would be split now."""
-        if kind.files(entries) != {path: list(found) for path, found in files.items()}:
-            self.misplaced.add(kind.folder)
+
+def unusable(path: str, reason: object) -> BadInput:
+    """The error for a file of the state branch that cannot be used."""
+    hint = StateText.GITFLEET_ALONE_WRITES_BRANCH()
+    return BadInput(StateText.STATE_BRANCH_FILE_CANNOT_USED(path=path, reason=reason), hint=hint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,13 +64,12 @@ class StateField(Generic[K, V]):
     """A mapping of FleetState, each value of which is written, or fails to be, by itself.
 
     `gather` makes it of parsed files, `write` notes the files that lead from one value of a key to another (None: not
-    there). `folder` is where a key's shards lie: it is written again where they are not those that would be written.
+    there).
     """
 
     subject: Callable[[K], Subject]
     gather: Callable[[Parts], Mapping[K, V]]
     write: Callable[[ChangedFiles, K, V | None, V | None], None]
-    folder: Callable[[K], str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,9 +78,7 @@ class FileKind(Generic[F]):
 
     `pattern` fits its paths. `open` makes of the content what `read` makes a `type` of; both raise UnreadableText,
     NotJson, InvalidContent or BadInput. `place` is the path where a value belongs, or the folder of a `sharded` one,
-    whose content is read as fast as its cached form would be; None: there is one such file, `<name>.yaml`. `owner` is
-    the key whose files are all written again where the file at a path cannot be used; None: its folder is. Where
-    `watched`, a config repo has such files too.
+    whose content is read as fast as its cached form would be; None: there is one such file, `<name>.yaml`.
     """
 
     name: str
@@ -95,10 +87,8 @@ class FileKind(Generic[F]):
     read: Callable[[Any], F]
     open: Callable[[bytes], Any]
     place: Callable[[F], str] | None = None
-    owner: Callable[[str], Any] | None = None
     fills: StateField[Any, Any] | None = None
     sharded: bool = False
-    watched: bool = False
 
 
 def own_file(
@@ -108,7 +98,6 @@ def own_file(
     *,
     key: Callable[[str, str], Any] | None = None,
     needs: Callable[[V], Subject] | None = None,
-    watched: bool = False,
 ) -> FileKind[V]:
     """The kind of a declaration of `api` of which each value has a file of its own: `<name>/<value's name>.yaml`, in
     the field `name` of FleetState by its `name`; with `key`, which makes one of namespace and name, by its `key`, and
@@ -126,8 +115,6 @@ def own_file(
         open=document,
         read=partial(read_state, declaration),
         place=lambda value: path_of(key_of(value)),
-        owner=paths.own_key(key or (lambda _, own: own)),
-        watched=watched,
         fills=StateField(
             subject=partial(_subject, kind),
             gather=lambda parts: {key_of(value): value for _, value in parts.of(declaration)},

@@ -8,17 +8,15 @@ so that no namespaced object can lie where a cluster-scoped one does.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Final
 
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
-from gitfleet.api.snapshots import DocumentRef, ResourceSnapshot, snapshot_index
+from gitfleet.api.snapshots import DocumentRef, ResourceSnapshot
 from gitfleet.errors import BadInput
 from gitfleet.formats.git_names import is_path
 from gitfleet.state.texts import StateText
 
-K = TypeVar("K")
 README: Final = "README.md"
 FLEET: Final = "fleet.yaml"
 FAULTS: Final = "faults.yaml"
@@ -70,16 +68,6 @@ def own_path(folder: str, namespace: str, name: str) -> str:
     return f"{folder}/{f'{safe_namespace(namespace)}/' if namespace else ''}{safe_name(name)}.yaml"
 
 
-def own_key(key: Callable[[str, str], K]) -> Callable[[str], K]:
-    """The way back: from a path of `own_path` to the key of namespace and name."""
-
-    def key_of(path: str) -> K:
-        namespace, _, name = path.removesuffix(".yaml").partition("/")[2].rpartition("/")
-        return key(namespace, name)
-
-    return key_of
-
-
 def placement_path(key: PlacementKey) -> str:
     """placements/<name>.yaml or placements/<namespace>/<name>.yaml"""
     return own_path("placements", key.namespace, key.name)
@@ -97,12 +85,7 @@ def resource_snapshot_folder(key: PlacementKey, index: int | str) -> str:
 
 def snapshot_path(snapshot: ResourceSnapshot) -> str:
     """snapshots/resources/<placement>/<index>/snapshot.yaml"""
-    return path_of_snapshot(snapshot.placement, snapshot.name)
-
-
-def path_of_snapshot(key: PlacementKey, name: str) -> str:
-    """The same of a placement's snapshot of this name, which may be lost."""
-    return f"{resource_snapshot_folder(key, snapshot_index(name) or '')}/{SNAPSHOT_FILE}"
+    return f"{resource_snapshot_folder(snapshot.placement, snapshot.index)}/{SNAPSHOT_FILE}"
 
 
 def policies_folder(key: PlacementKey) -> str:

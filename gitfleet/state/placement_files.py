@@ -1,6 +1,9 @@
-"""The files of one placement: its own, its snapshots and its bindings."""
+"""The files of one placement, its own, its snapshots and its bindings: gathered to its record, and written."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from gitfleet.api.bindings import Binding
 from gitfleet.api.objects import JsonObject
@@ -11,9 +14,15 @@ from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.model.state import PlacementRecord
 from gitfleet.state import paths
 from gitfleet.state.changed_files import ChangedFiles, EntryFolder, rewrite_entries
-from gitfleet.state.shapes.bindings import binding_lines, bindings_bytes
-from gitfleet.state.shapes.placements import placement_file_object
-from gitfleet.state.shapes.snapshots import policy_snapshot_bytes, policy_snapshot_object, resource_snapshot_object
+from gitfleet.state.file_kinds import Parts, unusable
+from gitfleet.state.shapes.bindings import BindingsFile, bindings_bytes
+from gitfleet.state.shapes.placements import PlacementFile, placement_file_object
+from gitfleet.state.shapes.snapshots import (
+    PolicyFile,
+    policy_snapshot_bytes,
+    policy_snapshot_object,
+    resource_snapshot_object,
+)
 from gitfleet.state.shards import named_address
 from gitfleet.state.texts import StateText
 
@@ -35,10 +44,9 @@ def write_placement(
     files.put(paths.placement_path(key), placement_file_object(old) if old else None, placement_file_object(new))
     _resource_snapshots(files, key, old.resource_snapshots if old else (), new.resource_snapshots)
     _policy_snapshots(files, key, old, new)
-    was, now = (record.bindings if record else () for record in (old, new))
-    folder = bindings_folder(key)
-    if was is not now or folder.folder in files.misplaced:
-        rewrite_entries(files, folder, was, now)
+    old_bindings, new_bindings = (record.bindings if record else () for record in (old, new))
+    if old_bindings is not new_bindings:
+        rewrite_entries(files, bindings_folder(key), old_bindings, new_bindings)
 
 
 def bindings_folder(key: PlacementKey) -> EntryFolder[Binding]:
@@ -47,7 +55,7 @@ def bindings_folder(key: PlacementKey) -> EntryFolder[Binding]:
         folder=paths.bindings_folder(key),
         address=lambda binding: named_address(binding.cluster),
         order=lambda binding: binding.cluster,
-        render=lambda bindings: bindings_bytes(key, binding_lines(bindings)),
+        render=lambda bindings: bindings_bytes(key, bindings),
     )
 
 
@@ -71,27 +79,27 @@ def _resource_snapshots(
     after = {snapshot.index: snapshot for snapshot in news}
     files.remove.extend(paths.resource_snapshot_folder(key, index) for index in before if index not in after)
     for index, snapshot in after.items():
-        wanted = _snapshot_object(snapshot, news)
-        if before.get(index) == wanted:
+        body = _snapshot_object(snapshot, news)
+        if before.get(index) == body:
             continue
         folder = paths.resource_snapshot_folder(key, index)
-        files.put_bytes(f"{folder}/{paths.SNAPSHOT_FILE}", write_documents([wanted]))
-        if index not in before or before[index]["spec"] != wanted["spec"]:
+        files.put_bytes(f"{folder}/{paths.SNAPSHOT_FILE}", write_documents([body]))
+        if index not in before or before[index]["spec"] != body["spec"]:
             if index in before:
                 files.remove.append(folder)
             _documents(files, snapshot)
 
 
-def _snapshot_object(snapshot: ResourceSnapshot, every: tuple[ResourceSnapshot, ...]) -> JsonObject:
-    return resource_snapshot_object(snapshot, latest=snapshot is every[-1])
+def _snapshot_object(snapshot: ResourceSnapshot, snapshots: tuple[ResourceSnapshot, ...]) -> JsonObject:
+    return resource_snapshot_object(snapshot, latest=snapshot is snapshots[-1])
 
 
 def _documents(files: ChangedFiles, snapshot: ResourceSnapshot) -> None:
     """The selected manifests: by blob where they have one, written out where they were rendered."""
-    bodies = {manifest.key: manifest.body for manifest in snapshot.manifests or ()}
+    bodies = {(manifest.key, manifest.variants): manifest.body for manifest in snapshot.manifests or ()}
     for ref, path in zip(snapshot.documents, paths.document_paths(snapshot), strict=True):
-        if paths.is_rendered(ref) and ref.key in bodies:
-            files.put_bytes(path, write_documents([bodies[ref.key]]))
+        if paths.is_rendered(ref) and (ref.key, ref.variants) in bodies:
+            files.put_bytes(path, write_documents([bodies[ref.key, ref.variants]]))
         elif ref.rendered == paths.is_rendered(ref) and ref.blob:
             files.link[path] = ref.blob
         else:
@@ -109,10 +117,7 @@ def _policy_snapshots(
     ):
         return
     before, after = (_policy_files(key, record) if record else {} for record in (old, new))
-    files.remove.extend(path for path in before if path not in after)
-    for path, wanted in after.items():
-        if before.get(path) != wanted:
-            files.put_bytes(path, policy_snapshot_bytes(wanted))
+    files.put_changed(before, after, policy_snapshot_bytes)
 
 
 def _policy_files(key: PlacementKey, record: PlacementRecord) -> dict[str, JsonObject]:
@@ -125,3 +130,42 @@ def _policy_files(key: PlacementKey, record: PlacementRecord) -> dict[str, JsonO
         )
         for snapshot in record.policy_snapshots
     }
+
+
+def gather_placements(parts: Parts) -> Mapping[PlacementKey, PlacementRecord]:
+    """The records of all placements, by key; BadInput for snapshots and bindings of a placement without a file."""
+    files = {file.placement.key: file for _, file in parts.of(PlacementFile)}
+    resources = parts.grouped(ResourceSnapshot, lambda snapshot: snapshot.placement)
+    policies = parts.grouped(PolicyFile, lambda file: file.snapshot.placement)
+    bindings = parts.grouped(BindingsFile, lambda file: file.placement)
+    for key in (*resources, *policies, *bindings):
+        if key not in files:
+            raise unusable(paths.placement_path(key), StateText.IT_IS_GONE())
+    records: dict[PlacementKey, PlacementRecord] = {}
+    for key, file in sorted(files.items()):
+        decided = sorted((policy for _, policy in policies.get(key, ())), key=lambda policy: policy.snapshot.index)
+        taken = sorted((snapshot for _, snapshot in resources.get(key, ())), key=lambda snapshot: snapshot.index)
+        records[key] = PlacementRecord(
+            placement=file.placement,
+            resource_snapshots=tuple(_found_in(parts.listing, snapshot) for snapshot in taken),
+            policy_snapshots=tuple(policy.snapshot for policy in decided),
+            bindings=_bindings(bindings.get(key, ()), parts),
+            decisions=decided[-1].decisions if decided else (),
+            conditions=file.conditions,
+            schedule_key=file.schedule_key,
+        )
+    return records
+
+
+def _bindings(files: Iterable[tuple[str, BindingsFile]], parts: Parts) -> tuple[Binding, ...]:
+    by_cluster = parts.once((path, binding.cluster, binding) for path, file in files for binding in file.bindings)
+    return tuple(sorted(by_cluster.values(), key=lambda binding: binding.cluster))
+
+
+def _found_in(listing: Mapping[str, str], snapshot: ResourceSnapshot) -> ResourceSnapshot:
+    """The snapshot with its rendered documents pointing at the files of the state branch that hold them."""
+    if not any(ref.rendered for ref in snapshot.documents):
+        return snapshot
+    places = zip(snapshot.documents, paths.document_paths(snapshot), strict=True)
+    documents = tuple(replace(ref, blob=listing.get(path, "")) if ref.rendered else ref for ref, path in places)
+    return replace(snapshot, documents=documents)

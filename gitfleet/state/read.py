@@ -1,4 +1,4 @@
-"""The files of the state branch read one at a time (contracts.md §2); `assemble` puts them together.
+"""The files of the state branch read one at a time, and put together to one fleet state (contracts.md §2).
 
 `parse_state_file` depends on path and content alone, so a caller keeps its results by (path, blob id) and parses only
 what changed; `assemble_state` is a cheap pass over all parsed files.
@@ -6,20 +6,23 @@ what changed; `assemble_state` is a cheap pass over all parsed files.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
 
 from gitfleet.api import InvalidContent
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import NotJson, canonical_json, parse_json
 from gitfleet.formats.yaml_reader import UnreadableText
+from gitfleet.model.state import FleetState
 from gitfleet.state import paths
-from gitfleet.state.file_kinds import ParsedStateFile
+from gitfleet.state.file_kinds import ParsedStateFile, Parts, unusable
 from gitfleet.state.shapes.fields import mapping
-from gitfleet.state.table import kind_of
+from gitfleet.state.shapes.ledgers import FaultsFile, FleetHead
+from gitfleet.state.table import kind_of, state_fields
 from gitfleet.state.texts import StateText
 
-HINT: Final = StateText.GITFLEET_ALONE_WRITES_BRANCH()
 CACHED_FORM: Final = "state-2"
 """Names the cached form in the keys of a cache: another form, another name."""
 _CACHED: Final = b"\x00"
@@ -38,25 +41,9 @@ def is_state_file(path: str) -> bool:
     return kind_of(path) is not None
 
 
-def is_linked_file(path: str) -> bool:
-    """Whether a path is one of the manifests that snapshots hold, or a last good file: what lies there never
-    changes."""
-    return path.startswith((paths.LAST_GOOD, paths.RESOURCES)) and not is_state_file(path)
-
-
-def holds_state(listing: Iterable[str]) -> bool:
-    """Whether a tree is one of a state branch; what is `watched` alone is a config repo's."""
-    return any(kind is not None and not kind.watched for kind in map(kind_of, listing))
-
-
-def wanted_files(listing: Iterable[str]) -> tuple[str, ...]:
-    """The paths of a listing whose content is needed."""
-    return tuple(path for path in listing if is_state_file(path))
-
-
 def too_large(path: str, limit: int) -> BadInput:
-    """What is said of a file that is too large to be read."""
-    return BadInput(StateText.STATE_BRANCH_FILE_LARGER_MIB(path=path, limit=limit // 2**20), hint=HINT)
+    """The error for a file that is too large to be read."""
+    return unusable(path, StateText.IT_IS_LARGER(limit=limit // 2**20))
 
 
 def parse_state_file(path: str, content: bytes) -> ParsedStateFile:
@@ -79,10 +66,10 @@ def parse_to_cache(path: str, content: bytes) -> tuple[ParsedStateFile, bytes | 
         parsed: ParsedStateFile = kind.read(opened)
         place = path if kind.place is None else kind.place(parsed)
     except (UnreadableText, InvalidContent, NotJson, BadInput) as error:
-        raise BadInput(StateText.STATE_BRANCH_FILE_CANNOT_USED(path=path, reason=error), hint=HINT) from error
+        raise unusable(path, error) from error
     expected = f"{place}/{path.rpartition('/')[2]}" if kind.sharded else place
     if expected != path:
-        raise BadInput(StateText.STATE_BRANCH_FILE_HOLDS_BELONGS(path=path, expected=expected), hint=HINT)
+        raise unusable(path, StateText.IT_BELONGS_IN(expected=expected))
     return parsed, None if cached or kind.sharded else _cached_form(opened)
 
 
@@ -91,3 +78,53 @@ def _cached_form(opened: object) -> bytes | None:
         return _CACHED + canonical_json(opened)
     except TypeError:  # a number that YAML has and JSON has not
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class StateFile:
+    """One file of the state branch: its blob id, and its content where it is needed (see `is_state_file`)."""
+
+    blob: str
+    content: bytes | None = None
+
+
+def assemble_state(listing: Mapping[str, str], parsed: Mapping[str, ParsedStateFile]) -> FleetState:
+    """The state of a tree: `listing` is all of its paths with their blob ids, `parsed` what its state files say, by
+    path.
+
+    Manifests of snapshots are not loaded. Files that are not gitfleet's are left alone. BadInput where files contradict
+    each other: a part without its placement, an entry given twice.
+    """
+    parts = Parts(listing)
+    for path in sorted(parsed):
+        parts.files.setdefault(type(parsed[path]), []).append((path, parsed[path]))
+    head = next((file for _, file in parts.of(FleetHead)), FleetHead())
+    faults = next((file for _, file in parts.of(FaultsFile)), FaultsFile())
+    fields: dict[str, Any] = {name: stored.gather(parts) for name, stored in state_fields()}
+    return FleetState(
+        observed_commit=head.observed_commit,
+        scheduler_plugins=head.scheduler_plugins,
+        removal_settings=head.removal_settings,
+        freezes=head.freezes,
+        restored=head.restored,
+        faults=faults.faults,
+        last_good=faults.last_good,
+        **fields,
+    )
+
+
+def last_changed(parsed: Mapping[str, ParsedStateFile]) -> datetime | None:
+    """When gitfleet wrote a state, of its parsed files."""
+    head = parsed.get(paths.FLEET)
+    return head.last_changed if isinstance(head, FleetHead) else None
+
+
+def read_state(files: Mapping[str, StateFile]) -> FleetState:
+    """A whole tree at once: parse what has to be parsed, then assemble. BadInput where anything cannot be used."""
+    parsed: dict[str, ParsedStateFile] = {}
+    for path in filter(is_state_file, files):
+        content = files[path].content
+        if content is None:
+            raise ValueError(StateText.GIVEN_WITHOUT_CONTENT(path=path))
+        parsed[path] = parse_state_file(path, content)
+    return assemble_state({path: file.blob for path, file in files.items()}, parsed)

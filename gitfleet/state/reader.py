@@ -5,7 +5,7 @@ It reads the files that a view needs and nothing else: a list of placements read
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Protocol, TypeVar
 
@@ -16,19 +16,17 @@ from gitfleet.api.holds import Hold
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
 from gitfleet.api.staged import Eviction
-from gitfleet.errors import BadInput
 from gitfleet.formats.limits import MAX_STATE_BYTES
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.state import paths
-from gitfleet.state.assemble import assemble_state, refuse_damage
 from gitfleet.state.file_kinds import ParsedStateFile
-from gitfleet.state.placement_records import PlacementFile, PolicyFile
-from gitfleet.state.read import HINT, is_state_file, parse_state_file, too_large
+from gitfleet.state.read import assemble_state, is_state_file, parse_state_file, too_large
+from gitfleet.state.shapes.bindings import BindingsFile
 from gitfleet.state.shapes.ledgers import FaultsFile, FleetHead
-from gitfleet.state.shapes.summaries import summary_of
-from gitfleet.state.shards import may_hold, named_address
+from gitfleet.state.shapes.placements import PlacementFile, summary_of
+from gitfleet.state.shapes.snapshots import PolicyFile
+from gitfleet.state.shards import may_contain, named_address
 from gitfleet.state.table import kind_that_says
-from gitfleet.state.texts import StateText
 
 _PLACEMENTS_AT_ONCE: Final = 50
 """The bindings of so many placements are read at once: a bound on memory, not on work."""
@@ -58,13 +56,11 @@ class StateReader:
     """Reads the state at one commit of the state branch (None: the branch has none yet, and everything is empty).
 
     It holds nothing but its source, so any number of threads may use it where they may use the source. For a file that
-    is broken every result raises BadInput, as `parse_state_file` does; with `warn`, that is given the sentence, and
-    the file is left out.
+    cannot be used every result raises BadInput.
     """
 
     source: StateSource
     commit: str | None
-    warn: Callable[[str], None] | None = None
 
     def head(self) -> FleetHead:
         """Which desired commit the state was made from, with which scheduler plug-ins, and when."""
@@ -81,8 +77,8 @@ class StateReader:
     def records(self, name: str | None = None) -> tuple[PlacementRecord, ...]:
         """Every placement with its snapshots, bindings and decisions, or those of a name, by key."""
         if name is None:
-            found = self._state("placements/", "bindings/", "snapshots/resources/", "snapshots/policies/").placements
-            return tuple(found.values())
+            records = self._state("placements/", "bindings/", "snapshots/resources/", "snapshots/policies/").placements
+            return tuple(records.values())
         return tuple(self._record(file.placement.key) for file in self.placements(name))
 
     def bindings(self, name: str | None = None) -> Iterator[Binding]:
@@ -91,12 +87,12 @@ class StateReader:
         folders: dict[PlacementKey, dict[str, str]] = {}
         for path, oid in self._state_files("bindings/").items():
             folders.setdefault(paths.bound_placement(path), {})[path] = oid
-        every = sorted(folders)
+        keys = sorted(folders)
         if name is None:
-            for start in range(0, len(every), _PLACEMENTS_AT_ONCE):
-                yield from self._bindings(folders[key] for key in every[start : start + _PLACEMENTS_AT_ONCE])
+            for start in range(0, len(keys), _PLACEMENTS_AT_ONCE):
+                yield from self._bindings(folders[key] for key in keys[start : start + _PLACEMENTS_AT_ONCE])
             return
-        for key in every:
+        for key in keys:
             for files in _likely_files(key, folders[key], name):
                 if named := [b for b in self._bindings([files]) if name in (b.name, f"{key.namespace}/{b.name}")]:
                     yield from named
@@ -144,8 +140,8 @@ class StateReader:
         kind = kind_that_says(type_)
         listing = self._state_files(f"{kind.name}.yaml" if kind.place is None else f"{kind.name}/")
         own = {path: oid for path, oid in listing.items() if kind.pattern.fullmatch(path)}
-        wanted = {path: oid for path, oid in own.items() if name is None or path.endswith(f"/{name}.yaml")}
-        return (file for file in self._read(wanted).values() if isinstance(file, type_))
+        named = {path: oid for path, oid in own.items() if name is None or path.endswith(f"/{name}.yaml")}
+        return (file for file in self._read(named).values() if isinstance(file, type_))
 
     def whole(self) -> FleetState:
         """Everything. Manifests of snapshots are not loaded."""
@@ -159,37 +155,25 @@ class StateReader:
         """What the files of these paths and folders (with a slash at the end) say."""
         listing = {path: oid for part in parts for path, oid in self._listing(part).items()}
         files = self._read({path: oid for path, oid in listing.items() if is_state_file(path)})
-        state = assemble_state(listing, files)
-        return refuse_damage(state) if self.warn is None else self._warned(state)
-
-    def _warned(self, state: FleetState) -> FleetState:
-        for path, reason in state.damage.files.items():
-            self._refuse(BadInput(StateText.STATE_BRANCH_FILE_CANNOT_USED(path=path, reason=reason), hint=HINT))
-        return state
-
-    def _refuse(self, error: BadInput) -> None:
-        if self.warn is None:
-            raise error
-        self.warn(str(error))
+        return assemble_state(listing, files)
 
     def _bindings(self, folders: Iterable[Mapping[str, str]]) -> Iterator[Binding]:
         """The bindings of some files, by placement and cluster; their placements are not read."""
-        files = self._read({path: oid for folder in folders for path, oid in folder.items()})
-        state = self._warned(assemble_state({}, files))
-        for key in sorted(state.damage.orphans):
-            yield from state.damage.orphans[key].bindings
+        files = self._read({path: oid for folder in folders for path, oid in folder.items()}).values()
+        bindings = [binding for file in files if isinstance(file, BindingsFile) for binding in file.bindings]
+        yield from sorted(bindings, key=lambda binding: (binding.placement, binding.cluster))
 
     def _numbered(self, part: str, type_: type[T], name: str | None) -> Iterator[tuple[T, bool]]:
         listing = self._state_files(part)
         places = sorted((paths.numbered(path), path) for path in listing)
         latest = {(namespace, owner): index for (namespace, owner, index), _ in places}
-        found: dict[str, bool] = {}
+        matching: dict[str, bool] = {}
         for (namespace, owner, index), path in places:
             own = f"{owner}-{index}{'-snapshot' if type_ is ResourceSnapshot else ''}"
             if name in (None, own, f"{namespace}/{own}"):
-                found[path] = latest[namespace, owner] == index
-        parsed = self._read({path: listing[path] for path in found})
-        for path, is_latest in found.items():
+                matching[path] = latest[namespace, owner] == index
+        parsed = self._read({path: listing[path] for path in matching})
+        for path, is_latest in matching.items():
             snapshot = parsed.get(path)
             if isinstance(snapshot, type_):
                 yield snapshot, is_latest
@@ -201,20 +185,17 @@ class StateReader:
         contents = self._contents(listing)
         parsed: dict[str, ParsedStateFile] = {}
         for path, oid in listing.items():
-            try:
-                if oid not in contents:
-                    raise too_large(path, MAX_STATE_BYTES)
-                parsed[path] = parse_state_file(path, contents[oid])
-            except BadInput as error:
-                self._refuse(error)
+            if oid not in contents:
+                raise too_large(path, MAX_STATE_BYTES)
+            parsed[path] = parse_state_file(path, contents[oid])
         return parsed
 
     def _listing(self, part: str) -> dict[str, str]:
         if self.commit is None:
             return {}
         folder = part.rpartition("/")[0]
-        found = self.source.list_tree(self.commit, folder)
-        return {path: blob.oid for path, blob in found.items() if path == part or part in ("", f"{folder}/")}
+        entries = self.source.list_tree(self.commit, folder)
+        return {path: blob.oid for path, blob in entries.items() if path == part or part in ("", f"{folder}/")}
 
     def _contents(self, listing: Mapping[str, str]) -> Mapping[str, bytes]:
         return self.source.read_blobs(set(listing.values()), limit=MAX_STATE_BYTES) if listing else {}
@@ -228,6 +209,6 @@ def _likely_files(key: PlacementKey, files: Mapping[str, str], name: str) -> Ite
         return
     likely = files
     if own == binding_name(key, cluster):
-        likely = {path: oid for path, oid in files.items() if may_hold(path, named_address(cluster))}
+        likely = {path: oid for path, oid in files.items() if may_contain(path, named_address(cluster))}
     yield likely
     yield {path: oid for path, oid in files.items() if path not in likely}

@@ -38,21 +38,21 @@ def inventory_address(entry: InventoryEntry) -> int:
 
 def shards(folder: str, entries: Iterable[T], address: Callable[[T], int]) -> dict[str, list[T]]:
     """Entries by the file they belong to, in the order given."""
-    every = list(entries)
-    if not every:
+    listed = list(entries)
+    if not listed:
         return {}
-    if len(every) <= SHARD_ENTRIES:
-        return {f"{folder}/all.yaml": every}
-    addresses = [address(entry) for entry in every]
+    if len(listed) <= SHARD_ENTRIES:
+        return {f"{folder}/all.yaml": listed}
+    addresses = [address(entry) for entry in listed]
     starts, names = _leaves(sorted(addresses))
     files: dict[str, list[T]] = {}
-    for entry, place in zip(every, addresses, strict=True):
+    for entry, place in zip(listed, addresses, strict=True):
         name = names[bisect_right(starts, place) - 1]
         files.setdefault(f"{folder}/{name}.yaml", []).append(entry)
     return files
 
 
-def may_hold(path: str, address: int) -> bool:
+def may_contain(path: str, address: int) -> bool:
     """Whether an entry of an address stands in a file of a folder, where this version wrote the folder."""
     name = path.rpartition("/")[2].removesuffix(".yaml")
     return name == "all" or f"{address:0{_BITS}b}".startswith(name)

@@ -8,14 +8,13 @@ eviction after its placement.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from gitfleet.api import InvalidContent, read_state
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.holds import Hold
-from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.runs import ApprovalRequest, RunRecord
@@ -26,30 +25,18 @@ from gitfleet.api.workload_records import RolloutRecord
 from gitfleet.model.failures import Subject
 from gitfleet.state import paths
 from gitfleet.state.file_kinds import FileKind, StateField, own_file
-from gitfleet.state.hold_files import RemovalsFile, gather_holds, read_removals, removals_folder, write_hold
-from gitfleet.state.inventory_files import InventoryFile, gather_inventory, write_inventory
-from gitfleet.state.override_files import gather_overrides, write_overrides
-from gitfleet.state.placement_files import write_placement
-from gitfleet.state.placement_records import (
-    BindingsFile,
-    PlacementFile,
-    PolicyFile,
-    gather_placements,
-    read_bindings_file,
-)
+from gitfleet.state.hold_files import RemovalsFile, gather_holds, read_hold, read_removals, removals_folder, write_hold
+from gitfleet.state.inventory_files import InventoryFile, gather_inventory, read_inventory, write_inventory
+from gitfleet.state.override_files import gather_overrides, read_override, write_overrides
+from gitfleet.state.placement_files import gather_placements, write_placement
+from gitfleet.state.shapes.bindings import BindingsFile, read_bindings
 from gitfleet.state.shapes.fields import document
-from gitfleet.state.shapes.ledgers import FaultsFile, FleetHead, read_faults, read_head, read_inventory
-from gitfleet.state.shapes.overrides import read_override
-from gitfleet.state.shapes.placements import read_placement
-from gitfleet.state.shapes.snapshots import policy_document, read_policy_snapshot, read_resource_snapshot
+from gitfleet.state.shapes.ledgers import FaultsFile, FleetHead, read_faults, read_head
+from gitfleet.state.shapes.placements import PlacementFile, read_placement
+from gitfleet.state.shapes.snapshots import PolicyFile, policy_document, read_policy_snapshot, read_resource_snapshot
 from gitfleet.state.texts import StateText
 
 F = TypeVar("F")
-
-
-def _owner(key: Callable[[str, str], Any]) -> Callable[[str], Any]:
-    """Whose snapshot lies at a path below snapshots/."""
-    return lambda path: key(*paths.numbered(path)[:2])
 
 
 def _evicted_placement(eviction: Eviction) -> Subject:
@@ -69,12 +56,11 @@ def _read_run(source: Any) -> RunRecord:
 KINDS: Final[tuple[FileKind[Any], ...]] = (
     FileKind(name="fleet", pattern=re.compile(r"fleet\.yaml"), type=FleetHead, open=document, read=read_head),
     FileKind(name="faults", pattern=re.compile(r"faults\.yaml"), type=FaultsFile, open=document, read=read_faults),
-    own_file("clusters", MemberCluster, "MemberCluster", watched=True),
+    own_file("clusters", MemberCluster, "MemberCluster"),
     replace(
         own_file("holds", Hold, "Hold"),
-        fills=StateField(
-            subject=lambda name: Subject("Hold", name), gather=gather_holds, write=write_hold, folder=removals_folder
-        ),
+        read=read_hold,
+        fills=StateField(subject=lambda name: Subject("Hold", name), gather=gather_holds, write=write_hold),
     ),
     FileKind(
         name="removals",
@@ -85,9 +71,9 @@ KINDS: Final[tuple[FileKind[Any], ...]] = (
         place=lambda file: removals_folder(file.hold),
         sharded=True,
     ),
-    replace(own_file("runs", RunRecord, "StagedUpdateRun", key=NamespacedName, watched=True), read=_read_run),
-    own_file("approvals", ApprovalRequest, "ApprovalRequest", key=NamespacedName, watched=True),
-    own_file("quarantines", Quarantine, "Quarantine", watched=True),
+    replace(own_file("runs", RunRecord, "StagedUpdateRun", key=NamespacedName), read=_read_run),
+    own_file("approvals", ApprovalRequest, "ApprovalRequest", key=NamespacedName),
+    own_file("quarantines", Quarantine, "Quarantine"),
     FileKind(
         name="overrides",
         pattern=re.compile(r"snapshots/overrides/[^/]+/[0-9]+\.yaml"),
@@ -95,7 +81,6 @@ KINDS: Final[tuple[FileKind[Any], ...]] = (
         open=document,
         read=read_override,
         place=lambda snapshot: paths.override_path(snapshot.override.key, snapshot.index),
-        owner=_owner(OverrideKey),
         fills=StateField(
             subject=lambda key: Subject(key.kind, str(key)), gather=gather_overrides, write=write_overrides
         ),
@@ -105,14 +90,13 @@ KINDS: Final[tuple[FileKind[Any], ...]] = (
         pattern=re.compile(r"inventory/[^/]+/(?:all|[0-9a-f]+)\.yaml"),
         type=InventoryFile,
         open=bytes,
-        read=lambda content: InventoryFile(*read_inventory(content)),
+        read=read_inventory,
         place=lambda file: paths.inventory_folder(file.cluster),
         sharded=True,
         fills=StateField(
             subject=lambda name: Subject("MemberCluster", name),
             gather=gather_inventory,
             write=write_inventory,
-            folder=paths.inventory_folder,
         ),
     ),
     FileKind(
@@ -120,16 +104,12 @@ KINDS: Final[tuple[FileKind[Any], ...]] = (
         pattern=re.compile(r"placements/(?:[^/]+/)?[^/]+\.yaml"),
         type=PlacementFile,
         open=document,
-        read=lambda source: PlacementFile(*read_placement(source)),
+        read=read_placement,
         place=lambda file: paths.placement_path(file.placement.key),
-        owner=paths.own_key(PlacementKey),
-        watched=True,
-        fills=StateField(
-            subject=Subject.of_placement, gather=gather_placements, write=write_placement, folder=paths.bindings_folder
-        ),
+        fills=StateField(subject=Subject.of_placement, gather=gather_placements, write=write_placement),
     ),
-    own_file("rollouts", RolloutRecord, "WorkloadRollout", key=NamespacedName, watched=True),
-    own_file("evictions", Eviction, EVICTION, needs=_evicted_placement, watched=True),
+    own_file("rollouts", RolloutRecord, "WorkloadRollout", key=NamespacedName),
+    own_file("evictions", Eviction, EVICTION, needs=_evicted_placement),
     FileKind(
         name="resources",
         pattern=re.compile(r"snapshots/resources/[^/]+/[0-9]+/snapshot\.yaml"),
@@ -137,23 +117,21 @@ KINDS: Final[tuple[FileKind[Any], ...]] = (
         open=document,
         read=read_resource_snapshot,
         place=paths.snapshot_path,
-        owner=_owner(PlacementKey),
     ),
     FileKind(
         name="policies",
         pattern=re.compile(r"snapshots/policies/[^/]+/[0-9]+\.yaml"),
         type=PolicyFile,
         open=policy_document,
-        read=lambda source: PolicyFile(*read_policy_snapshot(source)),
+        read=read_policy_snapshot,
         place=lambda file: paths.policy_path(file.snapshot.placement, file.snapshot.index),
-        owner=_owner(PlacementKey),
     ),
     FileKind(
         name="bindings",
         pattern=re.compile(r"bindings/[^/]+/(?:all|[0-9a-f]+)\.yaml"),
         type=BindingsFile,
         open=bytes,
-        read=read_bindings_file,
+        read=read_bindings,
         place=lambda file: paths.bindings_folder(file.placement),
         sharded=True,
     ),
@@ -174,10 +152,3 @@ def kind_of(path: str) -> FileKind[Any] | None:
 def kind_that_says(type_: type[F]) -> FileKind[F]:
     """The kind whose files say values of a type."""
     return next(kind for kind in KINDS if kind.type is type_)
-
-
-def owner_of(path: str) -> Any:
-    """The key of the placement, override, cluster or whatever else whose own file or snapshot lies at a path; None
-    for the other files, those of bindings and inventory among them."""
-    kind = kind_of(path)
-    return kind.owner(path) if kind and kind.owner else None

@@ -8,9 +8,8 @@
     with_condition                                          one condition beside those of the rollout
     occurrence_of(event) -> Occurrence | None                           what people are told of it by notifications
     commit_message(events, failures) -> (subject, body)                 the same as sentences
-    with_past_times(state, now, memo, failures)             no time of the state lies in the future
     cluster_progress, observed_snapshot, unmet_count, has_overrides      what a placement's conditions are made of
-    notices_of, released_*, lost_snapshot, standing_notices, waiting_eviction    what the state branch lost
+    restored_state, waiting_eviction                        warnings among the faults of a commit
     ClusterState, cluster_state, joined_condition, health_condition     what is said of a cluster
     awaits_a_person, telling_condition                      what a workload rollout waits for
     SCHEDULED, steps_of(type), one_line(text, limit)                    the words in which it is said
@@ -29,20 +28,10 @@ from gitfleet.status.conditions import (
     unmet_count,
 )
 from gitfleet.status.events import emit_events, events_of_outcomes, object_reference
-from gitfleet.status.failures import faults_of, with_failures, with_unsettled
-from gitfleet.status.holds import with_holds
-from gitfleet.status.kept import with_kept
-from gitfleet.status.notices import (
-    lost_snapshot,
-    notices_of,
-    released_cluster,
-    released_placement,
-    standing_notices,
-    waiting_eviction,
-)
+from gitfleet.status.failures import faults_of, waiting_eviction, with_failures, with_unsettled
+from gitfleet.status.holds import restored_state, with_holds
 from gitfleet.status.occurrences import occurrence_of
-from gitfleet.status.past_times import TimesMemo, with_past_times
-from gitfleet.status.records import scheduled_condition, with_condition, with_conditions, with_schedule
+from gitfleet.status.records import scheduled_condition, with_condition, with_conditions, with_kept, with_schedule
 from gitfleet.status.rollout_events import awaits_a_person, telling_condition
 from gitfleet.status.vocabulary import SCHEDULED, steps_of
 
@@ -50,7 +39,6 @@ __all__ = [
     "SCHEDULED",
     "ClusterProgress",
     "ClusterState",
-    "TimesMemo",
     "awaits_a_person",
     "cluster_progress",
     "cluster_state",
@@ -61,18 +49,14 @@ __all__ = [
     "has_overrides",
     "health_condition",
     "joined_condition",
-    "lost_snapshot",
-    "notices_of",
     "object_reference",
     "observed_snapshot",
     "occurrence_of",
     "one_line",
     "placement_conditions",
-    "released_cluster",
-    "released_placement",
+    "restored_state",
     "scheduled_condition",
     "sentence",
-    "standing_notices",
     "steps_of",
     "telling_condition",
     "unmet_count",
@@ -82,7 +66,6 @@ __all__ = [
     "with_failures",
     "with_holds",
     "with_kept",
-    "with_past_times",
     "with_schedule",
     "with_unsettled",
 ]

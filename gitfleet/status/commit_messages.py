@@ -71,11 +71,11 @@ def commit_message(events: Iterable[Event], failures: Failures | None = None) ->
     """(subject, body): the most important event with the number of the others, and a line for each when there are
     several. An event that cannot be put into words is noted in `failures`, and has no line."""
     noted = failures or Failures()
-    every, last = tuple(events), (len(_RANK), "")
-    found = attempt(Subject("Events", ""), lambda: [_ranked_line(event) for event in every])
-    if isinstance(found, Failure):  # whose fault it is
-        found = [noted.contain(_subject_of(event), last, _ranked_line, event) for event in every]
-    lines = list(dict.fromkeys(line for _, line in sorted(found, key=itemgetter(0)) if line))
+    all_events, last = tuple(events), (len(_RANK), "")
+    ranked = attempt(Subject("Events", ""), lambda: [_ranked_line(event) for event in all_events])
+    if isinstance(ranked, Failure):  # whose fault it is
+        ranked = [noted.contain(_subject_of(event), last, _ranked_line, event) for event in all_events]
+    lines = list(dict.fromkeys(line for _, line in sorted(ranked, key=itemgetter(0)) if line))
     if not lines:
         return StatusText.STATE_FLEET_BROUGHT_UP_DATE(), ""
     subject = one_line(lines[0], MOST_CHARACTERS)
@@ -112,25 +112,27 @@ def sentence(event: Event) -> str:  # noqa: C901 - one case for one type of even
     """One event in words, `` for one that says nothing by itself."""
     fields = event.fields
     place = f"{event.placement}: " if event.placement else ""
-    if event.type in _OF_CLUSTERS:
-        return place + _OF_CLUSTERS[event.type](cluster=event.cluster, **fields)
     match event.type:
-        case EventType.HELD | EventType.RELEASED if "hold" in fields:
-            return _of_hold(event)
+        case (
+            EventType.SCHEDULED | EventType.BOUND | EventType.UPDATING | EventType.UPDATED | EventType.UNSCHEDULED
+            | EventType.EVICTED | EventType.EVICTION_REFUSED | EventType.REMOVED | EventType.FAILED
+        ):  # fmt: skip
+            return place + _OF_CLUSTERS[event.type](cluster=event.cluster, **fields)
+        case EventType.HELD:
+            return f"{fields['hold']} {_answer(fields)}: {fields['message']}"
+        case EventType.RELEASED if "hold" in fields:
+            return f"{fields['hold']} {'approved' if fields['approved'] else StatusText.GONE_REMOVALS_TAKEN_BACK()}"
         case EventType.RELEASED:
             return StatusText.LEFT_NO_LONGER_MANAGED(place=place, names=_names(fields), cluster=event.cluster)
         case EventType.AVAILABLE:
             return f"{place}{event.cluster} {'available' if fields['value'] else 'not available'}"
         case EventType.SNAPSHOT:
-            return StatusText.SNAPSHOT_TAKEN_FROM_COMMIT(
-                place=place, fields=fields["index"], fields_2=str(fields["commit"])[:12]
-            )
+            commit = str(fields["commit"])[:12]
+            return StatusText.SNAPSHOT_TAKEN_FROM_COMMIT(place=place, fields=fields["index"], fields_2=commit)
         case EventType.CLUSTER:
-            left = f" the fleet, {_left_there(fields.get('objects'))}"
-            return f"{event.cluster} left{left}" if fields["state"] == "left" else f"{event.cluster}: {fields['state']}"
+            return f"{event.cluster}{_of_cluster(fields)}"
         case EventType.FAULT:
-            field = f"{fields['field']}: " if fields.get("field") else ""
-            return f"{fields['severity']} at {fields['path']}:{fields['line']}: {field}{fields['message']}"
+            return _of_fault(fields) if fields["count"] else ""
         case EventType.FAULTS_CLEARED:
             return StatusText.NO_ERRORS_NO_WARNINGS_LEFT()
         case EventType.COMMIT_READ:
@@ -139,10 +141,28 @@ def sentence(event: Event) -> str:  # noqa: C901 - one case for one type of even
             return f"{place}{_of_placement(fields)}"
         case EventType.WORKLOAD_ROLLOUT:
             return rollout_sentence(event)
-        case _ if "run" in fields:
+        case (
+            EventType.RUN | EventType.STAGE | EventType.CLUSTER_UPDATE
+            | EventType.APPROVAL_REQUESTED | EventType.APPROVED | EventType.REJECTED
+        ):  # fmt: skip
             return f"run {fields['run']}: {_of_run(event)}"
-        case _:
+        case EventType.COMMIT | EventType.APPLIED | EventType.CRASH | EventType.END:
             return ""
+
+
+def _of_fault(fields: Mapping[str, JsonValue]) -> str:
+    field, further = f"{fields['field']}: " if fields.get("field") else "", and_more(fields["count"] - 1)
+    return f"{fields['severity']} at {fields['path']}:{fields['line']}{further}: {field}{fields['message']}"
+
+
+def _of_cluster(fields: Mapping[str, JsonValue]) -> str:
+    if fields["state"] == "left":
+        return f" left the fleet, {_left_there(fields.get('objects'))}"
+    return f": {fields['state']}"
+
+
+def _answer(fields: Mapping[str, JsonValue]) -> str:
+    return "rejected" if fields["rejected"] else StatusText.WAITS_APPROVAL()
 
 
 def _of_placement(fields: Mapping[str, JsonValue]) -> str:
@@ -152,25 +172,16 @@ def _of_placement(fields: Mapping[str, JsonValue]) -> str:
 
 
 def _of_run(event: Event) -> str:
-    fields, said = event.fields, f": {event.fields['message']}" if event.fields.get("message") else ""
+    fields, message = event.fields, f": {event.fields['message']}" if event.fields.get("message") else ""
     match event.type:
         case EventType.RUN:
-            return f"{fields['reason']}{said}"
+            return f"{fields['reason']}{message}"
         case EventType.APPROVAL_REQUESTED:
             return StatusText.STAGE_WAITS_APPROVAL(fields=fields["stage"], fields_2=fields["approval"])
         case EventType.CLUSTER_UPDATE:
             return f"stage {fields['stage']}: {event.cluster} {fields['phase']}"
         case _:
-            return f"stage {fields['stage']} {fields.get('phase', event.type)}{said}"
-
-
-def _of_hold(event: Event) -> str:
-    name, fields = event.fields["hold"], event.fields
-    if event.type is EventType.RELEASED:
-        by = fields.get("replacedBy")
-        gone = StatusText.IS_REPLACED_BY(by=by) if by else StatusText.GONE_REMOVALS_TAKEN_BACK()
-        return f"{name} {'approved' if fields['approved'] else gone}"
-    return f"{name} {('rejected' if fields['rejected'] else StatusText.WAITS_APPROVAL())}: {fields['message']}"
+            return f"stage {fields['stage']} {fields.get('phase', event.type)}{message}"
 
 
 def _names(fields: Mapping[str, JsonValue]) -> str:

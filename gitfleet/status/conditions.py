@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
-from typing import NamedTuple, assert_never
+from typing import Final, NamedTuple, assert_never
 
 from gitfleet.api.bindings import Binding, is_active
 from gitfleet.api.conditions import Condition, Conditions, ConditionType, Reason, Status, find_condition, type_of
 from gitfleet.api.placements import PlacementType
 from gitfleet.api.strategies import ApplyStrategyType
-from gitfleet.model.rolling import FROZEN
 from gitfleet.model.state import PlacementRecord
 from gitfleet.status.vocabulary import (
     BLOCKED,
@@ -30,13 +29,14 @@ from gitfleet.status.vocabulary import (
 
 class ClusterStep(NamedTuple):
     """One cluster's condition of one type; `since` is the binding's own transition, None where the binding says
-    nothing."""
+    nothing. `frozen`: a freeze or a dependency keeps the rollout from starting."""
 
     step: Step
     status: Status
     reason: str
     message: str
     since: datetime | None
+    frozen: bool = False
 
 
 class ClusterProgress(NamedTuple):
@@ -48,6 +48,7 @@ class ClusterProgress(NamedTuple):
     steps: tuple[ClusterStep, ...]
 
 
+_GATED: Final = (Reason.ROLLOUT_FROZEN, Reason.DEPENDENCY_NOT_AVAILABLE)
 _KnownSteps = dict[tuple[int, ...], tuple[ClusterStep, ...]]
 """Steps by what they follow from, within one placement: a generation and which condition values (most are shared)."""
 
@@ -108,27 +109,30 @@ def _progress_of(
         if started is None or started.status is not Status.FALSE:
             return ClusterProgress(cluster, binding, (_unknown(ROLLOUT_STARTED),))
         reason, message = BLOCKED
-        message = started.message if started.message.startswith(FROZEN) else message
-        held = ClusterStep(ROLLOUT_STARTED, Status.FALSE, reason.value, message, started.last_transition_time)
-        return ClusterProgress(cluster, binding, (held,))
-    same = (binding.generation, *map(id, binding.conditions))
-    steps = reported.get(same)
+        frozen = started.reason in _GATED
+        message, since = started.message if frozen else message, started.last_transition_time
+        blocked = ClusterStep(ROLLOUT_STARTED, Status.FALSE, reason.value, message, since, frozen)
+        return ClusterProgress(cluster, binding, (blocked,))
+    cache_key = (binding.generation, *map(id, binding.conditions))
+    steps = reported.get(cache_key)
     if steps is None:
-        steps = reported[same] = tuple(_binding_steps(record, binding))
+        steps = reported[cache_key] = tuple(_binding_steps(record, binding))
     return ClusterProgress(cluster, binding, steps)
 
 
 def _binding_steps(record: PlacementRecord, binding: Binding) -> list[ClusterStep]:
-    found: list[ClusterStep] = []
+    steps: list[ClusterStep] = []
     for step in steps_of(record.placement.strategy.apply_strategy.type):
         seen = find_condition(binding.conditions, step.type, generation=binding.generation)
         silent = seen is not None and seen.reason == Reason.CLUSTER_UNREACHABLE
         if seen is None or (seen.status is Status.UNKNOWN and not silent):
-            return [*found, _unknown(step)]
-        found.append(ClusterStep(step, seen.status, seen.reason, seen.message, seen.last_transition_time))
+            return [*steps, _unknown(step)]
+        frozen = seen.reason in _GATED
+        reason = Reason.ROLLOUT_NOT_STARTED_YET.value if frozen else seen.reason
+        steps.append(ClusterStep(step, seen.status, reason, seen.message, seen.last_transition_time, frozen))
         if seen.status is not Status.TRUE:
-            return found
-    return found
+            return steps
+    return steps
 
 
 def _unknown(step: Step) -> ClusterStep:
@@ -146,13 +150,13 @@ def _aggregate(
             return [(ROLLOUT_STARTED.type, Status.UNKNOWN, EXTERNAL, reason)]
     reported: list[tuple[ConditionType, Status, str, str]] = []
     for place, step in enumerate(steps_of(record.placement.strategy.apply_strategy.type)):
-        statuses = [progress.steps[place].status for progress in chosen if len(progress.steps) > place]
+        reached = [progress.steps[place] for progress in chosen if len(progress.steps) > place]
+        statuses = [cluster_step.status for cluster_step in reached]
         unknown, false = statuses.count(Status.UNKNOWN), statuses.count(Status.FALSE)
         if unknown or false:
             status, (reason, message) = (Status.UNKNOWN, step.unknown) if unknown else (Status.FALSE, step.false)
             message = message.format(unknown or false)
-            frozen = [p.steps[place].message for p in chosen if len(p.steps) > place] if step is ROLLOUT_STARTED else []
-            why = next((f": {text}" for text in frozen if text.startswith(FROZEN)), "")
+            why = next((f": {cluster_step.message}" for cluster_step in reached if cluster_step.frozen), "")
             return [*reported, (step.type, status, reason, message + why)]
         reason, message = step.true
         if step is OVERRIDDEN and not any(has_overrides(progress) for progress in chosen):
@@ -198,12 +202,12 @@ def unmet_count(record: PlacementRecord, chosen: int) -> int:
     policy = record.placement.effective_policy
     match policy.placement_type:
         case PlacementType.PICK_ALL:
-            wanted = 0
+            target = 0
         case PlacementType.PICK_N:
-            wanted = policy.number_of_clusters or 0
+            target = policy.number_of_clusters or 0
         case PlacementType.PICK_FIXED:
-            wanted = len(policy.cluster_names)
+            target = len(policy.cluster_names)
         case other:
             assert_never(other)
     refused = sum(1 for decision in record.decisions if not decision.selected)
-    return max(0, min(wanted - chosen, refused))
+    return max(0, min(target - chosen, refused))

@@ -2,23 +2,24 @@
 
 Beyond the contract's types: `updating` (a bound cluster is to get another snapshot), `updated` (it has it now),
 `failed` (a condition of a binding turned False), `released` (so many `objects` of a placement stay on the cluster as
-nobody's, the first of them by name in `left`; with `hold`: its removals were approved, taken back, or are held by the
-one that is `replacedBy`), `cluster` (a cluster joined, leaves, left, where so many
-`objects` stay, or changed its state), `evictionRefused` (an eviction is invalid or was not executed), `placement`
-(accepted, removed, renamed with its `former` name, or a condition of it changed), `commitRead` (another desired commit
-was observed) and `faultsCleared`.
+nobody's, the first of them by name in `left`; with `hold`: its removals were approved or are no longer held), `cluster`
+(a cluster joined, leaves, left, where so many `objects` stay, or changed its state), `evictionRefused` (an eviction is
+invalid or was not executed), `placement` (accepted, removed, renamed with its `former` name, or a condition of it
+changed), `commitRead` (another desired commit was observed) and `faultsCleared`. Of several new faults of one cause the
+first has their number as `count`, the others 0: people read of them in the line of the first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, ParamSpec
 
 from gitfleet.api.bindings import DELETED, Binding, BindingState, is_available
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Condition, ConditionType, Reason, Status, find_condition
-from gitfleet.api.faults import Fault
+from gitfleet.api.faults import Fault, by_cause
 from gitfleet.api.holds import Hold
 from gitfleet.api.objects import JsonValue, ObjectKey
 from gitfleet.api.placements import PlacementKey
@@ -26,8 +27,8 @@ from gitfleet.api.staged import EVICTION, Eviction
 from gitfleet.model.events import Event, EventType
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.operations import Create, Delete, Outcome, Update
-from gitfleet.model.renames import under_name
-from gitfleet.model.state import FleetState, PlacementRecord, changed
+from gitfleet.model.renames import renamed_placements, under_name
+from gitfleet.model.state import FleetState, K, PlacementRecord, V, changed
 from gitfleet.status.cluster_states import cluster_state
 from gitfleet.status.rollout_events import rollout_events
 from gitfleet.status.run_events import request_events, run_events
@@ -39,33 +40,22 @@ _MOST_NAMED: Final = 10
 _FAILING: Final = (ConditionType.OVERRIDDEN, ConditionType.WORK_SYNCHRONIZED, ConditionType.APPLIED)
 
 
-def emit_events(
-    before: FleetState,
-    after: FleetState,
-    failures: Failures | None = None,
-    renamed: Mapping[PlacementKey, PlacementKey] | None = None,
-) -> tuple[Event, ...]:
+def emit_events(before: FleetState, after: FleetState, failures: Failures | None = None) -> tuple[Event, ...]:
     """The events that lead from one state to the other: the fleet's first, the runs', then each placement's, its
     clusters by name. Equal states give none; records that are the same object cost nothing. What none can be emitted
-    of, a fault, a hold, a placement or a cluster, is noted in `failures`. `renamed` placements have another name after
-    than before: by it, what they were called."""
+    of, a fault, a hold, a placement or a cluster, is noted in `failures`."""
     timeline = _Timeline(failures or Failures())
     emit = timeline.emit
     emit(Subject("FleetState", ""), _fleet_events, before, after, timeline.failures)
-    fresh = [hold for name, hold in after.holds.items() if name not in before.holds]
     for hold, earlier, later in changed(before.holds, after.holds):
-        emit(Subject("Hold", hold), _hold_events, hold, earlier, later, fresh)
-    for name, known, decided in changed(before.evictions, after.evictions):
-        emit(Subject(EVICTION, name), _eviction_events, known, decided)
+        emit(Subject("Hold", hold), _hold_events, hold, earlier, later)
+    timeline.emit_changes(partial(_subject, EVICTION), before.evictions, after.evictions, _eviction_events)
     for name, cluster, joined in changed(before.clusters, after.clusters):
         emit(Subject("MemberCluster", name), _cluster_events, name, cluster, joined, after)
-    for run, was, now in changed(before.runs, after.runs):
-        emit(Subject.of_run(run), run_events, was, now)
-    for request, asked, answered in changed(before.approvals, after.approvals):
-        emit(Subject("ApprovalRequest", str(request)), request_events, asked, answered)
-    for rollout, ago, then in changed(before.rollouts, after.rollouts):
-        emit(Subject("WorkloadRollout", str(rollout)), rollout_events, ago, then)
-    _emit_placements(timeline, before, after, renamed or {})
+    timeline.emit_changes(Subject.of_run, before.runs, after.runs, run_events)
+    timeline.emit_changes(partial(_subject, "ApprovalRequest"), before.approvals, after.approvals, request_events)
+    timeline.emit_changes(partial(_subject, "WorkloadRollout"), before.rollouts, after.rollouts, rollout_events)
+    _emit_placements(timeline, before, after)
     return tuple(timeline.events)
 
 
@@ -80,10 +70,28 @@ class _Timeline:
         """Add the events of one subject, or note why it has none."""
         self.events.extend(self.failures.contain(subject, (), lambda: tuple(events_of(*args, **named))))
 
+    def emit_changes(
+        self,
+        subject_of: Callable[[K], Subject],
+        before: Mapping[K, V],
+        after: Mapping[K, V],
+        events_of: Callable[[V | None, V | None], Iterable[Event]],
+    ) -> None:
+        """Add the events of every value that changed."""
+        for key, old, new in changed(before, after):
+            self.emit(subject_of(key), events_of, old, new)
 
-def _emit_placements(
-    timeline: _Timeline, before: FleetState, after: FleetState, names: Mapping[PlacementKey, PlacementKey]
-) -> None:
+
+def _subject(kind: str, key: object) -> Subject:
+    return Subject(kind, str(key))
+
+
+def _emit_placements(timeline: _Timeline, before: FleetState, after: FleetState) -> None:
+    removed = {key: record for key, record in before.placements.items() if key not in after.placements}
+    fresh = (
+        [after.placements[key].placement for key in after.placements if key not in before.placements] if removed else []
+    )
+    names = renamed_placements(removed, fresh)
     for key, old, new in changed(before.placements, after.placements):
         if (former := names.get(key)) is not None:
             placement = before.placements[former]
@@ -92,8 +100,8 @@ def _emit_placements(
             timeline.events.append(Event(type=EventType.PLACEMENT, placement=str(key), fields=fields))
         if key not in names.values():
             timeline.emit(Subject.of_placement(key), _placement_events, key, old, new, after)
-    for name, left in after.left_behind.items():
-        for key, objects in left.items():
+    for name, by_placement in after.left_behind.items():
+        for key, objects in by_placement.items():
             timeline.emit(Subject.of_placement(key), _left_events, name, after.placements.get(key), objects)
 
 
@@ -101,61 +109,57 @@ def _fleet_events(before: FleetState, after: FleetState, failures: Failures) -> 
     if after.observed_commit != before.observed_commit and after.observed_commit:
         yield Event(type=EventType.COMMIT_READ, fields={"commit": after.observed_commit})
     if before.faults != after.faults:
-        known = set(before.faults)
-        for fault in after.faults:
-            if fault not in known:
+        previous = set(before.faults)
+        for group in by_cause(fault for fault in after.faults if fault not in previous):
+            for fault in group.faults:
                 subject = Subject("Fault", f"{fault.path}:{fault.line}")
-                event = failures.contain(subject, None, _fault_event, fault)
+                count = len(group.faults) if fault is group.first else 0
+                event = failures.contain(subject, None, _fault_event, fault, count)
                 if event is not None:
                     yield event
         if before.faults and not after.faults:
             yield Event(type=EventType.FAULTS_CLEARED)
 
 
-def _hold_events(name: str, old: Hold | None, new: Hold | None, fresh: Iterable[Hold]) -> Iterator[Event]:
-    """A hold that is new, that was answered, or whose removals were taken back, all or some, or are held by one of
-    the `fresh` holds now; nothing once approved removals are under way."""
-    if new is not None and (old is None or (new.answer is not Status.TRUE and _is_another(old, new))):
+def _hold_events(name: str, old: Hold | None, new: Hold | None) -> Iterator[Event]:
+    """A list of removals of which something is held now, or in another part or answer than before; or one of which
+    nothing is held any more."""
+    waited = old is not None and old.waits
+    if new is not None and new.waits and (old is None or not waited or _answer_and_size(old) != _answer_and_size(new)):
         fields: Mapping[str, JsonValue] = {
             "hold": name,
             "objects": new.objects,
             "clusters": [count.cluster for count in new.clusters],
             "removals": [str(removal) for removal in new.removals[:_MOST_NAMED]],
-            "message": str(new.reasons[0]) if new.reasons else "",
+            "message": str(new.reasons[0]),
             "rejected": new.answer is Status.FALSE,
             "approval": f"approvals/{name}.yaml",
         }
         yield Event(type=EventType.HELD, fields=fields)
-    if old is not None and old.answer is not Status.TRUE and (new is None or new.answer is Status.TRUE):
-        answered = {"hold": name, "objects": old.objects, "approved": new is not None}
-        by = next((one.name for one in fresh if new is None and _subjects(one) & _subjects(old)), None)
-        yield Event(type=EventType.RELEASED, fields=answered if by is None else {**answered, "replacedBy": by})
+    if old is not None and waited and (new is None or not new.waits):
+        approved = new is not None and new.answer is Status.TRUE
+        yield Event(type=EventType.RELEASED, fields={"hold": name, "objects": old.objects, "approved": approved})
 
 
-def _subjects(hold: Hold) -> set[object]:
-    """The placements and clusters that a hold is about."""
-    return {removal.placement or removal.cluster for removal in hold.removals}
-
-
-def _is_another(old: Hold, new: Hold) -> bool:
-    return new.answer is not old.answer or len(new.removals) != len(old.removals)
+def _answer_and_size(hold: Hold) -> tuple[Status | None, int]:
+    return hold.answer, len(hold.removals)
 
 
 def _eviction_events(old: Eviction | None, new: Eviction | None) -> Iterator[Event]:
     """An eviction that was decided; nothing when its file is gone."""
-    said = new.outcome if new is not None and old is None else None
-    if new is None or said is None:
+    outcome = new.outcome if new is not None and old is None else None
+    if new is None or outcome is None:
         return
     yield Event(
         type=EventType.EVICTED if new.was_executed else EventType.EVICTION_REFUSED,
         placement=new.placement_name,
         cluster=new.cluster_name,
-        fields={"eviction": new.name, "reason": said.reason, "message": said.message},
+        fields={"eviction": new.name, "reason": outcome.reason, "message": outcome.message},
     )
 
 
-def _fault_event(fault: Fault) -> Event:
-    return Event(type=EventType.FAULT, fields=fault.document())
+def _fault_event(fault: Fault, count: int) -> Event:
+    return Event(type=EventType.FAULT, fields=fault.document() | {"count": count})
 
 
 def _cluster_events(
@@ -191,23 +195,23 @@ def _placement_events(
         yield from _condition_events(key, old, new)
 
 
-def _left_events(cluster: str, record: PlacementRecord | None, left: Collection[ObjectKey]) -> Iterator[Event]:
+def _left_events(cluster: str, record: PlacementRecord | None, objects: Collection[ObjectKey]) -> Iterator[Event]:
     """What stays on a cluster that its placement goes on with; else the binding's own end says it."""
     if record is not None and any(binding.cluster == cluster for binding in record.bindings):
-        yield _left_event(record.placement.key, cluster, left)
+        yield _left_event(record.placement.key, cluster, objects)
 
 
-def _left_event(key: PlacementKey, cluster: str, left: Collection[ObjectKey]) -> Event:
-    fields: Mapping[str, JsonValue] = {"objects": len(left), "left": [str(one) for one in left][:_MOST_NAMED]}
+def _left_event(key: PlacementKey, cluster: str, objects: Collection[ObjectKey]) -> Event:
+    fields: Mapping[str, JsonValue] = {"objects": len(objects), "left": [*map(str, objects)][:_MOST_NAMED]}
     return Event(type=EventType.RELEASED, placement=str(key), cluster=cluster, fields=fields)
 
 
 def _snapshot_events(name: str, old: PlacementRecord | None, new: PlacementRecord) -> Iterator[Event]:
     if old is not None and old.resource_snapshots is new.resource_snapshots:
         return
-    known = {snapshot.index for snapshot in old.resource_snapshots} if old else set()
+    indexes = {snapshot.index for snapshot in old.resource_snapshots} if old else set()
     for snapshot in new.resource_snapshots:
-        if snapshot.index not in known:
+        if snapshot.index not in indexes:
             fields = {"index": str(snapshot.index), "commit": snapshot.commit}
             yield Event(type=EventType.SNAPSHOT, placement=name, fields=fields)
 
@@ -219,17 +223,17 @@ def _bindings_events(
     left_behind: Mapping[str, Mapping[PlacementKey, Collection[ObjectKey]]],
 ) -> Iterator[Event]:
     name = str(key)
-    was = old.bindings if old else ()
-    now = new.bindings if new else ()
-    if was is now:
+    old_bindings = old.bindings if old else ()
+    new_bindings = new.bindings if new else ()
+    if old_bindings is new_bindings:
         return
-    befores, afters = ({binding.cluster: binding for binding in bindings} for bindings in (was, now))
-    indexes = {one.name: str(one.index) for one in new.resource_snapshots} if new else {}
+    befores, afters = ({binding.cluster: binding for binding in bindings} for bindings in (old_bindings, new_bindings))
+    indexes = {snapshot.name: str(snapshot.index) for snapshot in new.resource_snapshots} if new else {}
     for cluster, earlier, later in changed(befores, afters):
         if later is None:
-            left = left_behind.get(cluster, {}).get(key)
+            objects = left_behind.get(cluster, {}).get(key)
             removed = Event(type=EventType.REMOVED, placement=name, cluster=cluster)
-            yield _left_event(key, cluster, left) if left else removed
+            yield _left_event(key, cluster, objects) if objects else removed
         elif new is not None and later != earlier:
             for type_, condition in _binding_events(indexes, earlier, later):
                 yield Event(type=type_, placement=name, cluster=cluster, fields=condition)
@@ -240,28 +244,28 @@ def _binding_events(
 ) -> Iterator[tuple[EventType, Mapping[str, object]]]:
     """`indexes` are those of the placement's snapshots, by name."""
     state = old.state if old else None
-    wanted, had = indexes.get(new.resource_snapshot or ""), old.resource_snapshot if old else None
+    index, had = indexes.get(new.resource_snapshot or ""), old.resource_snapshot if old else None
     if (old is None and new.state is not BindingState.UNSCHEDULED) or (
         new.state is BindingState.SCHEDULED and state is not BindingState.SCHEDULED
     ):
         yield EventType.SCHEDULED, {"state": BindingState.SCHEDULED.value}
     if new.state is BindingState.BOUND and state is not BindingState.BOUND:
-        yield EventType.BOUND, {"state": new.state.value, "snapshot": wanted}
+        yield EventType.BOUND, {"state": new.state.value, "snapshot": index}
     elif new.state is BindingState.UNSCHEDULED and state is not BindingState.UNSCHEDULED:
         yield EventType.UNSCHEDULED, {"state": new.state.value}
     elif new.resource_snapshot != had:
-        yield EventType.UPDATING, {"snapshot": wanted}
+        yield EventType.UPDATING, {"snapshot": index}
     if new.applied_snapshot is not None and new.applied_snapshot != (old.applied_snapshot if old else None):
         yield EventType.UPDATED, {"snapshot": indexes.get(new.applied_snapshot)}
     for type_ in _FAILING:
-        found = _current(new, type_)
+        condition = _current(new, type_)
         if (
-            found is not None
-            and found.status is Status.FALSE
-            and found.reason != Reason.APPLY_IN_PROGRESS  # progress is no failure (decision D6)
-            and (old is None or not _same(_current(old, type_), found))
+            condition is not None
+            and condition.status is Status.FALSE
+            and condition.reason != Reason.APPLY_IN_PROGRESS  # progress is no failure (decision D6)
+            and (old is None or not _same(_current(old, type_), condition))
         ):
-            yield EventType.FAILED, {"condition": type_.value, "reason": found.reason, "message": found.message}
+            yield EventType.FAILED, {"condition": type_.value, "reason": condition.reason, "message": condition.message}
     if new.failed:
         yield from _refused_removals(old, new)
     available = is_available(new)
@@ -270,9 +274,9 @@ def _binding_events(
 
 
 def _refused_removals(old: Binding | None, new: Binding) -> Iterator[tuple[EventType, Mapping[str, object]]]:
-    known = {(failed.key, failed.message) for failed in old.failed} if old else set()
+    reported = {(failed.key, failed.message) for failed in old.failed} if old else set()
     for failed in new.failed:
-        if failed.condition == DELETED and failed not in new.kept and (failed.key, failed.message) not in known:
+        if failed.condition == DELETED and failed not in new.kept and (failed.key, failed.message) not in reported:
             message = StatusText.NOT_DELETED(failed=failed.key, failed_2=failed.message)
             yield EventType.FAILED, {"condition": DELETED, "reason": failed.reason, "message": message}
 
@@ -306,19 +310,19 @@ def _condition_events(key: PlacementKey, old: PlacementRecord | None, new: Place
 def events_of_outcomes(outcomes: Iterable[Outcome], state: FleetState) -> Iterator[Event]:
     """An `applied` event for every operation that succeeded, in the order given, with the index of the snapshot that
     its cluster was to have in `state` (None where it is to have none any more)."""
-    wanted: dict[PlacementKey, dict[str, str | None]] = {}
+    snapshots: dict[PlacementKey, dict[str, str | None]] = {}
     references: dict[ObjectKey, dict[str, str | None]] = {}
     for outcome in outcomes:
         operation = outcome.operation
         if not outcome.ok or not isinstance(operation, Create | Update | Delete):
             continue
         key = operation.placement
-        if key not in wanted:
-            wanted[key] = _wanted_snapshots(state.placements.get(key))
+        if key not in snapshots:
+            snapshots[key] = _wanted_snapshots(state.placements.get(key))
         if operation.key not in references:
             references[operation.key] = object_reference(operation.key)
         fields = {
-            "snapshot": wanted[key].get(operation.cluster),
+            "snapshot": snapshots[key].get(operation.cluster),
             "object": references[operation.key],
             "action": type(operation).__name__.lower(),
         }

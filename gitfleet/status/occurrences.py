@@ -16,15 +16,6 @@ from gitfleet.status.commit_messages import sentence
 from gitfleet.status.texts import StatusText
 
 _NAMING: Final = ("hold", "approval", "run", "eviction", "rollout")
-_ALWAYS: Final = {
-    EventType.APPROVAL_REQUESTED: NotificationEvent.APPROVAL_REQUESTED,
-    EventType.APPROVED: NotificationEvent.ANSWERED,
-    EventType.REJECTED: NotificationEvent.ANSWERED,
-    EventType.EVICTED: NotificationEvent.EVICTED,
-    EventType.EVICTION_REFUSED: NotificationEvent.EVICTED,
-    EventType.FAILED: NotificationEvent.APPLY_FAILED,
-    EventType.FAULTS_CLEARED: NotificationEvent.CORRECTED,
-}
 _OF_CLUSTERS: Final = {
     ClusterState.UNHEALTHY: NotificationEvent.CLUSTER_UNHEALTHY,
     ClusterState.NOT_JOINED: NotificationEvent.CLUSTER_UNHEALTHY,
@@ -60,7 +51,7 @@ def _said(kind: NotificationEvent, event: Event) -> str:
     return f"cluster {event.cluster} is {event.fields['state']}" if event.type is EventType.CLUSTER else sentence(event)
 
 
-def _kind_of(event: Event) -> NotificationEvent | None:
+def _kind_of(event: Event) -> NotificationEvent | None:  # noqa: C901 - one case for one type of event
     fields = event.fields
     match event.type:
         case EventType.HELD:
@@ -68,7 +59,7 @@ def _kind_of(event: Event) -> NotificationEvent | None:
         case EventType.RELEASED:
             return NotificationEvent.ANSWERED if "hold" in fields else None
         case EventType.FAULT:
-            return NotificationEvent.ERROR if fields["severity"] == Severity.ERROR else None
+            return NotificationEvent.ERROR if fields["severity"] == Severity.ERROR and fields["count"] else None
         case EventType.CLUSTER:
             return _OF_CLUSTERS.get(ClusterState(fields["state"])) if fields["state"] in list(ClusterState) else None
         case EventType.RUN:
@@ -79,5 +70,19 @@ def _kind_of(event: Event) -> NotificationEvent | None:
         case EventType.PLACEMENT:
             whole = (fields.get("condition"), fields.get("status")) == (ConditionType.AVAILABLE, Status.TRUE)
             return NotificationEvent.ROLLOUT_COMPLETE if whole else None
-        case _:
-            return _ALWAYS.get(event.type)
+        case EventType.APPROVAL_REQUESTED:
+            return NotificationEvent.APPROVAL_REQUESTED
+        case EventType.APPROVED | EventType.REJECTED:
+            return NotificationEvent.ANSWERED
+        case EventType.EVICTED | EventType.EVICTION_REFUSED:
+            return NotificationEvent.EVICTED
+        case EventType.FAILED:
+            return NotificationEvent.APPLY_FAILED
+        case EventType.FAULTS_CLEARED:
+            return NotificationEvent.CORRECTED
+        case (
+            EventType.COMMIT | EventType.COMMIT_READ | EventType.SNAPSHOT | EventType.SCHEDULED | EventType.BOUND
+            | EventType.UPDATING | EventType.UPDATED | EventType.UNSCHEDULED | EventType.REMOVED | EventType.STAGE
+            | EventType.CLUSTER_UPDATE | EventType.AVAILABLE | EventType.APPLIED | EventType.CRASH | EventType.END
+        ):  # fmt: skip
+            return None

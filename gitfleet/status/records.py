@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 
 from gitfleet.api.conditions import Condition, ConditionType, Reason, Status, find_condition, set_condition, type_of
+from gitfleet.formats.sentences import named_briefly
+from gitfleet.model.decisions import Decision
 from gitfleet.model.scheduling import SchedulingResult
-from gitfleet.model.state import PlacementRecord
+from gitfleet.model.state import FleetState, PlacementRecord, keep
 from gitfleet.status.conditions import placement_conditions
+from gitfleet.status.texts import StatusText
 from gitfleet.status.vocabulary import SCHEDULE_PENDING, SCHEDULED
+
+_MOST_NAMED: Final = 3
 
 
 def scheduled_condition(
@@ -44,16 +50,16 @@ def with_schedule(
 
 
 def with_condition(
-    record: PlacementRecord, type_: ConditionType, said: tuple[Status, Reason, str] | None, now: datetime
+    record: PlacementRecord, type_: ConditionType, content: tuple[Status, Reason, str] | None, now: datetime
 ) -> PlacementRecord:
     """The record with one condition of its own beside those of its rollout, or without it; the very same where nothing
     changed."""
     name = type_of(record.placement.key.kind, type_)
-    if said is None:
-        known = find_condition(record.conditions, name)
-        kept = tuple(condition for condition in record.conditions if condition is not known)
-        return record if known is None else replace(record, conditions=kept)
-    status, reason, message = said
+    if content is None:
+        existing = find_condition(record.conditions, name)
+        remaining = tuple(condition for condition in record.conditions if condition is not existing)
+        return record if existing is None else replace(record, conditions=remaining)
+    status, reason, message = content
     condition = Condition(
         type=name,
         status=status,
@@ -73,3 +79,17 @@ def with_conditions(record: PlacementRecord, scheduled: Condition | None, now: d
         reason, message = SCHEDULE_PENDING
         verdict = scheduled_condition(record, None, reason, message, now)
     return placement_conditions(record, scheduled=verdict, now=now)
+
+
+def with_kept(decision: Decision) -> FleetState:
+    """The decided state in which every placement that stays as its last good version was says so, and no other."""
+    inputs, state, placements = decision.inputs, decision.after, dict(decision.after.placements)
+    for key, record in state.placements.items():
+        content = None
+        if paths := inputs.desired.retained.get(key):
+            files = named_briefly(paths, _MOST_NAMED)
+            content = Status.TRUE, Reason.KEPT, StatusText.GOES_ACCEPTED_LAST_UNTIL_ERRORS(files=files)
+        marked = with_condition(record, ConditionType.KEPT, content, inputs.now)
+        if content is not None or marked is not record:
+            placements[key] = keep(inputs.before.placements.get(key, record), marked)
+    return replace(state, placements=placements)

@@ -34,30 +34,30 @@ def rollout_events(old: RolloutRecord | None, new: RolloutRecord | None) -> Iter
     person. One that was removed has none."""
     if new is None or old is new:
         return
-    before = {one.cluster: one for one in old.clusters} if old is not None else {}
-    for one in new.clusters:
-        was = before.get(one.cluster)
-        waits = awaits_a_person(one)
-        moved = was is None or _place(was) != _place(one)
-        if moved or (waits and was is not None and awaits_a_person(was) != waits):
+    before = {status.cluster: status for status in old.clusters} if old is not None else {}
+    for status in new.clusters:
+        previous = before.get(status.cluster)
+        waits = awaits_a_person(status)
+        moved = previous is None or _place(previous) != _place(status)
+        if moved or (waits and previous is not None and awaits_a_person(previous) != waits):
             yield Event(
                 type=EventType.WORKLOAD_ROLLOUT,
-                cluster=one.cluster,
-                fields={"rollout": str(new.key), **_fields(new, one), **({"waits": waits} if waits else {})},
+                cluster=status.cluster,
+                fields={"rollout": str(new.key), **_fields(new, status), **({"waits": waits} if waits else {})},
             )
 
 
-def awaits_a_person(one: ClusterRolloutStatus) -> str:
+def awaits_a_person(status: ClusterRolloutStatus) -> str:
     """What of a person a rollout waits for on a cluster, in a sentence; "" where it waits for nobody."""
-    if one.is_over:
+    if status.is_over:
         return ""
-    paused = find_condition(one.conditions, WorkloadConditionType.BATCH_PAUSED)
+    paused = find_condition(status.conditions, WorkloadConditionType.BATCH_PAUSED)
     return paused.message or paused.reason if paused is not None and paused.status is Status.TRUE else ""
 
 
-def telling_condition(one: ClusterRolloutStatus) -> Condition | None:
+def telling_condition(status: ClusterRolloutStatus) -> Condition | None:
     """The condition that says what a rollout does or waits for on a cluster, or why it ended there."""
-    return find_condition(one.conditions, one.telling)
+    return find_condition(status.conditions, status.telling)
 
 
 def rollout_sentence(event: Event) -> str:
@@ -66,22 +66,22 @@ def rollout_sentence(event: Event) -> str:
     place = f"workload rollout {fields['rollout']}: {event.cluster}"
     if waits := fields.get("waits"):
         return f"{place} waits: {waits}"
-    said = f": {fields['message']}" if fields.get("message") else ""
+    message = f": {fields['message']}" if fields.get("message") else ""
     if batch := fields.get("batchState"):
         number = f"batch {fields['currentBatch'] + 1} of {fields['batches']}"
-        return f"{place}: {number} {_SAID[BatchState(batch)]}{said}"
-    return StatusText.IS_IN(place=place, fields=fields["state"], why=said)
+        return f"{place}: {number} {_SAID[BatchState(batch)]}{message}"
+    return StatusText.IS_IN(place=place, fields=fields["state"], why=message)
 
 
-def _place(one: ClusterRolloutStatus) -> tuple[RollingState, BatchState | None, int, int]:
-    return (one.rolling_state, one.batch_rolling_state, one.current_batch, one.attempt)
+def _place(status: ClusterRolloutStatus) -> tuple[RollingState, BatchState | None, int, int]:
+    return (status.rolling_state, status.batch_rolling_state, status.current_batch, status.attempt)
 
 
-def _fields(record: RolloutRecord, one: ClusterRolloutStatus) -> Mapping[str, JsonValue]:
-    batch = one.batch_rolling_state
-    fields: dict[str, JsonValue] = {"state": one.rolling_state.value}
+def _fields(record: RolloutRecord, status: ClusterRolloutStatus) -> Mapping[str, JsonValue]:
+    batch = status.batch_rolling_state
+    fields: dict[str, JsonValue] = {"state": status.rolling_state.value}
     if batch is not None:
         batches = record.rollout_plan.number_of_batches
-        fields |= {"batchState": batch.value, "currentBatch": one.current_batch, "batches": batches}
-    found = telling_condition(one) if one.rolling_state in _WHY_IT_ENDS else None
-    return {**fields, **({"message": found.message} if found is not None and found.message else {})}
+        fields |= {"batchState": batch.value, "currentBatch": status.current_batch, "batches": batches}
+    condition = telling_condition(status) if status.rolling_state in _WHY_IT_ENDS else None
+    return {**fields, **({"message": condition.message} if condition is not None and condition.message else {})}

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from gitfleet.api.conditions import Condition, Conditions, Status, find_condition
-from gitfleet.api.holds import APPROVED
+from gitfleet.api.conditions import APPROVED, Condition, Conditions, Status, find_condition
 from gitfleet.api.objects import JsonValue
-from gitfleet.api.runs import ApprovalRequest, RunConditionType, RunReason, RunRecord, RunStatus, StageStatus
+from gitfleet.api.runs import ApprovalRequest, RunConditionType, RunReason, RunRecord, RunStatus
 from gitfleet.model.events import Event, EventType
 
 _PHASES: Final = {
@@ -36,19 +35,19 @@ def run_events(old: RunRecord | None, new: RunRecord | None) -> Iterator[Event]:
         return
     run = {"run": str(new.key)}
     before = old.status if old is not None else RunStatus()
-    stages = {stage.name: stage for stage in _stages(before)}
-    for stage in _stages(new.status):
-        was = stages.get(stage.name)
+    stages = {stage.name: stage for stage in before.all_stages}
+    for stage in new.status.all_stages:
+        previous = stages.get(stage.name)
         place = {**run, "stage": stage.name}
-        yield from _phases(EventType.STAGE, place, was.conditions if was else (), stage.conditions)
-        clusters = {cluster.cluster: cluster.conditions for cluster in was.clusters} if was else {}
+        yield from _phases(EventType.STAGE, place, previous.conditions if previous else (), stage.conditions)
+        clusters = {cluster.cluster: cluster.conditions for cluster in previous.clusters} if previous else {}
         for cluster in stage.clusters:
             earlier = clusters.get(cluster.cluster, ())
             yield from _phases(EventType.CLUSTER_UPDATE, place, earlier, cluster.conditions, cluster.cluster)
     for condition in _changed(before.conditions, new.status.conditions):
         fields = {"condition": condition.type, "status": condition.status.value, "reason": condition.reason}
-        said = {"message": condition.message} if condition.message else {}
-        yield Event(type=EventType.RUN, placement=str(new.placement), fields={**run, **fields, **said})
+        message = {"message": condition.message} if condition.message else {}
+        yield Event(type=EventType.RUN, placement=str(new.placement), fields={**run, **fields, **message})
 
 
 def request_events(old: ApprovalRequest | None, new: ApprovalRequest | None) -> Iterator[Event]:
@@ -65,23 +64,19 @@ def request_events(old: ApprovalRequest | None, new: ApprovalRequest | None) -> 
             yield Event(type=type_, fields={**fields, "message": condition.message or condition.reason})
 
 
-def _stages(status: RunStatus) -> Iterable[StageStatus]:
-    return (*status.stages, *((status.deletion,) if status.deletion is not None else ()))
-
-
 def _phases(
-    type_: EventType, place: Mapping[str, JsonValue], was: Conditions, now: Conditions, cluster: str | None = None
+    type_: EventType, place: Mapping[str, JsonValue], before: Conditions, now: Conditions, cluster: str | None = None
 ) -> Iterator[Event]:
-    for condition in _changed(was, now):
+    for condition in _changed(before, now):
         phase = _PHASES.get(RunReason(condition.reason))
         ended = find_condition(now, RunConditionType.SUCCEEDED)
         if phase and not (ended is not None and ended.reason == condition.reason and ended is not condition):
             yield Event(type=type_, cluster=cluster, fields={**place, "phase": phase})
 
 
-def _changed(was: Conditions, now: Conditions) -> Iterator[Condition]:
+def _changed(before: Conditions, now: Conditions) -> Iterator[Condition]:
     """The conditions that say something else than before."""
     for condition in now:
-        old = find_condition(was, condition.type)
+        old = find_condition(before, condition.type)
         if old is None or (old.status, old.reason) != (condition.status, condition.reason):
             yield condition

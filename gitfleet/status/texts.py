@@ -9,50 +9,39 @@ class StatusText(TextTable):
     """A code, and its sentence with the names of the values in it."""
 
     ALL_CLUSTER_START_ROLLING_OUT = "All {} cluster(s) start rolling out the latest resource"
-    APPROVAL_UNTIL_THEN_NEEDS_RUNS = "{what} for an approval of {holds}; until then it needs runs"
     AVAILABILITY_SELECTED_RESOURCES_UNKNOWN_YET = "The availability of the selected resources is unknown yet"
     BEING_FINALIZED = "is being finalized"
     BEING_VERIFIED = "is being verified"
-    CHANGE_FROM_EXTERNAL = "its change from External {part}"
     CLUSTER_NOT_FINISHED_CREATING_UPDATING = (
         "There are {} cluster(s) which have not finished creating or updating work(s) yet"
     )
-    COMMIT_BEFORE_HOLDS = "commit {instead} before it holds {part}"
     DIFF_REPORTING_CLUSTERS_STILL_PROGRESS = "Diff reporting in {} clusters is still in progress or has failed"
     DIFF_REPORTING_CLUSTER_COMPLETED = "Diff reporting in {} cluster(s) has been completed"
     DIFF_REPORTING_JUST_STARTED = "Diff reporting has just started; its status is not yet to be known"
+    EVICTED = "{cluster} evicted by {eviction}: {message}"
+    FAILED = "{cluster} failed: {reason}: {message}"
     FAILED_APPLY_RESOURCES_CLUSTER = (
         "Failed to apply resources to {} cluster(s), please check the `failedPlacements` status"
     )
     FAILED_OVERRIDE_RESOURCES_CLUSTER = "Failed to override resources in {} cluster(s)"
-    FLEET_NO_CLUSTER = "{stay}: the fleet has no such cluster"
+    GETS_SNAPSHOT = "{cluster} gets snapshot {snapshot}"
     GOES_ACCEPTED_LAST_UNTIL_ERRORS = "goes on as it was accepted last until the errors in {files} are corrected"
-    GOES_UNDER_NAME_UNTIL_CALLED = (
-        "goes on under this name until it can be called {late}: the error{where} says what to change"
-    )
-    GONE_CLUSTERS_STAYS_UNTIL_NEWER = (
-        "it is gone; what clusters have of {owner} stays until a newer snapshot reaches them"
-    )
-    GONE_REMOVALS_TAKEN_BACK = "is gone: its removals were taken back"
+    GONE_REMOVALS_TAKEN_BACK = "no longer holds anything"
     IS_IN = "{place} is in {fields}{why}"
-    IS_REPLACED_BY = "is replaced by {by}"
     IT_IS_LEFT_AS_IT = "it is left as it was: {sentence}"
     LEFT_NO_LONGER_MANAGED = "{place}{names} left on {cluster}, no longer managed"
-    MORE_FILES_STATE_BRANCH_CANNOT = "{count} more files of the state branch cannot be used and are set aside"
     MOVES_SNAPSHOT = "{cluster} moves to snapshot {snapshot}"
     NEWEST_CONTENT_ALL_CLUSTERS = "{placement} has its newest content on all of its clusters, and is available there"
     NOT_DELETED = "{failed} is not deleted: {failed_2}"
     NOT_EVICTED = "{cluster} not evicted by {eviction}: {message}"
-    NOT_EXIST = "{stay}: {owner} {owner_2} does not exist"
     NOT_SEEN_YET = "not seen yet"
     NO_ERRORS_NO_WARNINGS_LEFT = "no errors and no warnings are left"
     NO_LONGER_PICKED = "{cluster} no longer picked"
     NO_OBJECT_OURS_STAYS = "no object of ours stays there"
     NO_OVERRIDE_RULES_CONFIGURED_SELECTED = "No override rules are configured for the selected resources"
     OBJECTS_STAY = "{count} objects stay there"
-    OBJECTS_STAY_CLUSTER_GITFLEET_NO = "{count} objects stay on cluster {cluster} and are gitfleet's no longer"
     OBJECT_STAYS = "1 object stays there"
-    OBJECT_STAYS_CLUSTER_GITFLEET_NO = "1 object stays on cluster {cluster} and is gitfleet's no longer"
+    PICKED = "{cluster} picked"
     PLACEMENT_COULD_NOT_DECIDED_STAYS = "the placement could not be decided and stays as it is: {sentence}"
     PROCESS_APPLYING_RESOURCES_MEMBER_CLUSTER = "In the process of applying the resources on the member cluster"
     PROCESS_CREATING_UPDATING_WORK_OBJECT = (
@@ -62,7 +51,6 @@ class StatusText(TextTable):
     PROCESS_OVERRIDING_SELECTED_RESOURCES_IF = (
         "In the process of overriding the selected resources if there is any override defined"
     )
-    REMOVALS_WAIT = "and removals wait"
     REMOVALS_WAIT_APPROVAL = "removals wait for an approval of {holds}; all other changes go out"
     REMOVAL_WAITS_APPROVAL = "its removal waits for an approval of {hold}; until then it gets nothing new"
     RESOURCES_REMOVED_FROM = "resources removed from {cluster}"
@@ -75,7 +63,6 @@ class StatusText(TextTable):
     )
     ROLLOUT_CONTROLLED_EXTERNAL_CONTROLLER_DIFFERENT = "Rollout is controlled by an external controller and different resource snapshot versions are observed across clusters"
     ROLLOUT_CONTROLLED_EXTERNAL_CONTROLLER_NO = "Rollout is controlled by an external controller and no resource snapshot name is observed across clusters, probably rollout has not started yet"
-    SAID_WORKED_OUT_AGAIN = "what it said is worked out again"
     SCHEDULING_NOT_COMPLETED = "Scheduling has not completed"
     SEEN_DONE_COULD_NOT_TAKEN = "what was seen or done could not be taken in: {sentence}"
     SELECTED_RESOURCES_CLUSTER_AVAILABLE_NOW = "The selected resources in {} cluster are available now"
@@ -84,14 +71,10 @@ class StatusText(TextTable):
     SELECTED_RESOURCES_SUCCESSFULLY_OVERRIDDEN_CLUSTERS = (
         "The selected resources are successfully overridden in the {} clusters"
     )
-    SET_ASIDE = "it is set aside{kept}, and {instead}: {why}"
     SNAPSHOT_TAKEN_FROM_COMMIT = "{place}snapshot {fields} taken from commit {fields_2}"
     STAGE_WAITS_APPROVAL = "stage {fields} waits for approval {fields_2}"
     STATE_FLEET_BROUGHT_UP_DATE = "state of the fleet brought up to date"
-    STAYS_UNTIL_ERRORS_CORRECTED = "stays on {where} until the errors in {misread} are corrected"
-    STAYS_UNTIL_OBJECTS_GITFLEET_EXPLAIN = (
-        "stays on {where} until {other} {other_2} has its objects there (`gitfleet explain {other_2}`)"
-    )
+    STATE_RESTORED = "the state was restored from commit {commit} of the state branch; gitfleet deletes nothing until you approve: gitfleet approve {hold}"
     STILL_CLUSTER_PROCESS_APPLYING_RESOURCES = (
         "There are still {} cluster(s) in the process of applying the resources on the member cluster"
     )
@@ -109,13 +92,8 @@ class StatusText(TextTable):
     )
     STILL_CLUSTER_PROCESS_OVERRIDING_SELECTED = "There are still {} cluster(s) in the process of overriding the selected resources if there is any override defined"
     UPDATED_SNAPSHOT = "{cluster} updated to snapshot {snapshot}"
-    VERSION_COMMIT_HOLDS_INSTEAD = "the version of commit {restored} holds instead"
     WAITS_APPROVAL = "waits for approval"
     WAITS_TAKE_OFF = "waits to take {placement_name} off {eviction}: {why}"
     WORKS_SUCCCESFULLY_CREATED_UPDATED_TARGET = (
         "Works(s) are succcesfully created or updated in the {} target clusters' namespaces"
     )
-    PICKED = "{cluster} picked"
-    GETS_SNAPSHOT = "{cluster} gets snapshot {snapshot}"
-    EVICTED = "{cluster} evicted by {eviction}: {message}"
-    FAILED = "{cluster} failed: {reason}: {message}"

@@ -3,7 +3,7 @@
 table_of, objects_of, in_scope, kinds           what `get` shows: typed views (`models`) read through a StateReader
 describe_lines(object)                          what `describe` prints
 markdown_table(table), html_page(title, table)  a table for other readers; the terminal's is in `cli`
-code_span, fenced, table_lines, html_document   the parts of which such pages are made
+code_span, fault_line, fenced, table_lines, html_document   the parts of which such pages are made
 readme_text(state)                              README.md of the state branch
 diff_document(...), snapshots_document(...)     `diff -o json`; object_lines(row) says one object of it in lines
 plan_document(...), has_changes                 `plan -o json`; moves_sentence(...) sums up what moves
@@ -33,7 +33,6 @@ from gitfleet.views.evictions import eviction_path, eviction_sentence, eviction_
 from gitfleet.views.explanation import (
     Recorded,
     explanation,
-    held_clusters,
     no_placement,
     recorded_plan,
     standing_lines,
@@ -44,6 +43,7 @@ from gitfleet.views.holds import (
     approval_branch,
     approval_path,
     approval_text,
+    held_line,
     held_placements_line,
     hold_document,
     hold_sentence,
@@ -53,7 +53,7 @@ from gitfleet.views.holds import (
 )
 from gitfleet.views.html import html_document, html_page
 from gitfleet.views.kinds import in_scope, kinds, objects_of, table_of
-from gitfleet.views.markdown import code_span, fenced, markdown_table, shortened, table_lines
+from gitfleet.views.markdown import code_span, fault_line, fenced, markdown_table, shortened, table_lines
 from gitfleet.views.metrics import FleetGauge, fleet_gauges
 from gitfleet.views.notifications import Occasion, notification_message
 from gitfleet.views.pauses import rollout_to_pause, with_pause
@@ -91,12 +91,13 @@ __all__ = [
     "eviction_sentence",
     "eviction_text",
     "explanation",
+    "fault_line",
     "fenced",
     "fleet_gauges",
     "forge_view",
     "free_name",
     "has_changes",
-    "held_clusters",
+    "held_line",
     "held_placements_line",
     "hold_document",
     "hold_sentence",

@@ -11,8 +11,10 @@ from gitfleet.api.clusters import NODE_COUNT, silent_from
 from gitfleet.api.conditions import Condition, ConditionType, find_condition, type_of
 from gitfleet.api.runs import RunConditionType
 from gitfleet.api.snapshots import OverrideSnapshot
+from gitfleet.formats.sentences import counted
 from gitfleet.views.holds import hold_state, not_counted
 from gitfleet.views.models import BindingView, ClusterView, PlacementView, SnapshotView, first_time
+from gitfleet.views.runs import RunView
 from gitfleet.views.tables import NONE, age
 from gitfleet.views.texts import ViewsText
 
@@ -20,17 +22,17 @@ Column: TypeAlias = tuple[str, bool, Callable[[Any, datetime], str]]
 
 
 def _status(type_: ConditionType) -> Callable[[PlacementView, datetime], str]:
-    return _of_condition(type_, lambda found: found.status.value)
+    return _of_condition(type_, lambda condition: condition.status.value)
 
 
 def _generation(type_: ConditionType) -> Callable[[PlacementView, datetime], str]:
-    return _of_condition(type_, lambda found: str(found.observed_generation))
+    return _of_condition(type_, lambda condition: str(condition.observed_generation))
 
 
 def _of_condition(type_: ConditionType, text: Callable[[Condition], str]) -> Callable[[PlacementView, datetime], str]:
     def cell(view: PlacementView, _now: datetime) -> str:
-        found = find_condition(view.conditions, type_of(view.kind, type_))
-        return text(found) if found else ""
+        condition = find_condition(view.conditions, type_of(view.kind, type_))
+        return text(condition) if condition else ""
 
     return cell
 
@@ -39,17 +41,17 @@ def _bound(type_: ConditionType) -> Callable[[BindingView, datetime], str]:
     return lambda view, _: view.condition(type_)
 
 
-def _amount(which: str, resource: str) -> Callable[[ClusterView, datetime], str]:
+def _amount(side: str, resource: str) -> Callable[[ClusterView, datetime], str]:
     def cell(view: ClusterView, _now: datetime) -> str:
         usage = view.cluster.status.resource_usage
-        return (usage.available if which == "available" else usage.allocatable).get(resource, "")
+        return (usage.available if side == "available" else usage.allocatable).get(resource, "")
 
     return cell
 
 
 def _node_count(view: ClusterView, _now: datetime) -> str:
-    found = view.cluster.status.properties.get(NODE_COUNT)
-    return found.value if found else ""
+    nodes = view.cluster.status.properties.get(NODE_COUNT)
+    return nodes.value if nodes else ""
 
 
 def _last_seen(view: ClusterView, now: datetime) -> str:
@@ -64,6 +66,10 @@ def _targets(view: SnapshotView[OverrideSnapshot], _now: datetime) -> str:
     return ",".join(f"{item.kind}/{item.name}" for item in view.snapshot.override.resources) or NONE
 
 
+def _hold_names(view: PlacementView | RunView, _now: datetime) -> str:
+    return ",".join(hold.name for hold in view.holds) or NONE
+
+
 PLACEMENTS: Final[tuple[Column, ...]] = (
     ("GEN", False, lambda view, _: str(view.generation)),
     ("TYPE", True, lambda view, _: view.type),
@@ -76,6 +82,8 @@ PLACEMENTS: Final[tuple[Column, ...]] = (
     ("CLUSTERS", False, lambda view, _: f"{view.summary.available}/{view.summary.picked}"),
     ("SNAPSHOT", False, lambda view, _: view.summary.latest_index or NONE),
     ("AGE", False, lambda view, now: age(view.since, now)),
+    ("WAITING", False, lambda view, _: counted(len(view.holds), "hold") if view.holds else NONE),
+    ("HOLDS", True, _hold_names),
 )
 CLUSTERS: Final[tuple[Column, ...]] = (
     ("JOINED", False, lambda view, _: view.joined),
@@ -94,6 +102,7 @@ BINDINGS: Final[tuple[Column, ...]] = (
     ("STATE", False, lambda view, _: view.binding.state.value),
     ("SNAPSHOT", False, lambda view, _: view.wanted_index or NONE),
     ("HAS", True, lambda view, _: view.applied_index or NONE),
+    ("VARIANTS", True, lambda view, _: ",".join(f"{f}={v}" for f, v in view.binding.variants) or NONE),
     ("WORKSYNCHRONIZED", True, _bound(ConditionType.WORK_SYNCHRONIZED)),
     ("RESOURCESAPPLIED", True, _bound(ConditionType.APPLIED)),
     ("AVAILABLE", False, _bound(ConditionType.AVAILABLE)),
@@ -103,7 +112,7 @@ SNAPSHOTS: Final[tuple[Column, ...]] = (
     ("PLACEMENT", True, lambda view, _: view.snapshot.placement.name),
     ("INDEX", False, lambda view, _: str(view.snapshot.index)),
     ("LATEST", False, lambda view, _: str(view.latest).lower()),
-    ("RESOURCES", False, lambda view, _: str(len(view.snapshot.documents))),
+    ("RESOURCES", False, lambda view, _: str(len(view.snapshot.keys))),
     ("COMMIT", False, lambda view, _: view.snapshot.commit[:12]),
     ("HASH", True, lambda view, _: view.snapshot.hash[:12]),
     ("AGE", False, lambda view, now: age(view.snapshot.created, now)),
@@ -161,6 +170,7 @@ RUNS: Final[tuple[Column, ...]] = (
     ("STRATEGY", True, lambda view, _: view.run.strategy_name),
     ("AGE", False, lambda view, now: age(view.run.created, now)),
     ("MESSAGE", True, lambda view, now: view.short(now)),
+    ("HOLDS", True, _hold_names),
 )
 ROLLOUTS: Final[tuple[Column, ...]] = (
     ("TARGET", True, lambda view, _: view.target),

@@ -34,9 +34,9 @@ def _lines(body: JsonObject) -> Iterator[_Line]:
     yield from _pairs("Annotations:", metadata.get("annotations") or {})
     yield "API Version:", _text(body.get("apiVersion", ""))
     yield "Kind:", _text(body.get("kind", ""))
-    rest = {name: value for name, value in metadata.items() if name not in _SHOWN_ABOVE}
+    further = {name: value for name, value in metadata.items() if name not in _SHOWN_ABOVE}
     shown = {name: value for name, value in body.items() if name not in ("apiVersion", "kind", "metadata")}
-    yield from _mapping({"metadata": rest, **shown}, "")
+    yield from _mapping({"metadata": further, **shown}, "")
 
 
 def _pairs(title: str, pairs: Mapping[str, Any]) -> Iterator[_Line]:

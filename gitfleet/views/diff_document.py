@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
 from gitfleet.api.inventory import InventoryEntry
-from gitfleet.api.objects import JsonObject, Manifest, ObjectKey
+from gitfleet.api.objects import Identity, JsonObject, Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.apply import NOTHING_IGNORED, Comparisons, Ignored, Pair, Question, find_differences, writer_of
@@ -75,33 +75,37 @@ def diff_document(
 
 def snapshots_document(placement: PlacementKey, old: ResourceSnapshot, new: ResourceSnapshot) -> dict[str, Any]:
     """What two snapshots that were loaded hold, `valueInMember` being the former's: no overrides, no cluster."""
-    was = {one.key.identity: one for one in old.manifests or ()}
-    has = {one.key.identity: one for one in new.manifests or ()}
+    old_manifests, new_manifests = old.by_variant, new.by_variant
     rows: list[dict[str, Any]] = []
-    same = 0
-    for identity, manifest in has.items():
-        before = was.get(identity)
+    unchanged = 0
+    for place, manifest in new_manifests.items():
+        before = old_manifests.get(place)
         if before is None:
-            rows.append(_object(manifest.key, ObjectState.MISSING))
+            rows.append({**_object(manifest.key, ObjectState.MISSING), **_variant(place)})
         elif details := _between(manifest, before):
-            rows.append(_object(manifest.key, ObjectState.DIFFERS, details))
+            rows.append({**_object(manifest.key, ObjectState.DIFFERS, details), **_variant(place)})
         else:
-            same += 1
-    rows += [_object(one.key, ObjectState.EXTRA) for identity, one in was.items() if identity not in has]
+            unchanged += 1
+    extra = ((place, manifest.key) for place, manifest in old_manifests.items() if place not in new_manifests)
+    rows += [{**_object(key, ObjectState.EXTRA), **_variant(place)} for place, key in extra]
     return {
         "apiVersion": "gitfleet.dev/v1alpha1",
         "kind": "SnapshotDiff",
         "placement": {"name": placement.name, "namespace": placement.namespace or None},
         "snapshots": [str(old.index), str(new.index)],
-        "same": same,
+        "same": unchanged,
         "objects": rows,
     }
 
 
+def _variant(place: tuple[Identity, str]) -> dict[str, str]:
+    return {"variant": place[1]} if place[1] else {}
+
+
 def _between(manifest: Manifest, before: Manifest) -> DifferenceDetails:
     """What differs; Secrets inside of envelopes and texts are masked, too, which no cluster ever has as they are."""
-    wanted, had = masked_object(manifest.body, before.body), masked_object(before.body)
-    return find_differences(wanted, had, full=True)
+    new, old = masked_object(manifest.body, before.body), masked_object(before.body)
+    return find_differences(new, old, full=True)
 
 
 def _cluster(side: ClusterSides, ignored: Ignored) -> dict[str, Any]:
@@ -144,18 +148,18 @@ def _objects(side: ClusterSides, observation: ClusterObservation, compared: Comp
             continue
         details = compared.differences(manifest, live, full=full, applied=digests.get(live.uid) == manifest.digest)
         state = ObjectState.DIFFERS if details else ObjectState.SAME
-        doubt = compared.doubt(manifest, live).removeprefix("; ") if full and details else ""
+        doubt = compared.doubt(manifest, live) if full and details else ""
         yield _object(manifest.key, state, details, _written(manifest, live, details), doubt)
-    wanted = {manifest.key.identity for manifest in manifests}
+    placed = {manifest.key.identity for manifest in manifests}
     for entry in side.owned:
-        if entry.key.identity not in wanted and observation.live.get(entry.key) is not None:
+        if entry.key.identity not in placed and observation.live.get(entry.key) is not None:
             yield _object(entry.key, ObjectState.EXTRA)
 
 
 def _written(manifest: Manifest, live: LiveObject, details: DifferenceDetails) -> tuple[JsonObject | None, ...]:
     """Who else wrote each field."""
     writers = (writer_of(manifest.body, live.body, path) for path, _, _ in details)
-    return tuple(None if one is None else {"manager": one.manager, "time": one.time or None} for one in writers)
+    return tuple(None if w is None else {"manager": w.manager, "time": w.time or None} for w in writers)
 
 
 def _object(
@@ -171,8 +175,8 @@ def _object(
         "state": str(state),
         "message": message,
         "fields": [
-            {"path": path, "valueInMember": there, "valueInHub": wanted, "writtenBy": writer}
-            for (path, there, wanted), writer in zip(details, writers, strict=True)
+            {"path": path, "valueInMember": live, "valueInHub": desired, "writtenBy": writer}
+            for (path, live, desired), writer in zip(details, writers, strict=True)
         ],
     }
 
@@ -190,9 +194,9 @@ def object_lines(row: Mapping[str, Any], *, between_snapshots: bool = False) -> 
     state = _SENTENCES[ObjectState(row["state"])][between_snapshots]
     yield f"{name} {state}" + (f": {row['message']}" if row["message"] else "")
     for field in row["fields"]:
-        there, wanted, writer = field["valueInMember"], field["valueInHub"], field["writtenBy"]
+        live, desired, writer = field["valueInMember"], field["valueInHub"], field["writtenBy"]
         yield f"  {field['path']}"
         time = f" at {writer['time']}" if writer is not None and writer["time"] else ""
-        by = "" if writer is None else ViewsText.WROTE_IT(writer=writer["manager"], time=time)
-        yield f"    - {_ABSENT if there is None else there}{by}"
-        yield f"    + {_ABSENT if wanted is None else wanted}"
+        author = "" if writer is None else ViewsText.WROTE_IT(writer=writer["manager"], time=time)
+        yield f"    - {_ABSENT if live is None else live}{author}"
+        yield f"    + {_ABSENT if desired is None else desired}"

@@ -85,10 +85,10 @@ def waiting_views(faults: Iterable[Fault]) -> Iterator[EvictionView]:
     """The evictions that wait, as the warnings about them say."""
     for fault in faults:
         kind, _, name = fault.object.partition("/")
-        if kind == EVICTION and (said := _WAITS.fullmatch(fault.message)):
-            placement, cluster, why = said.groups()
-            asked = Eviction(name=name, placement_name=placement, cluster_name=cluster)
-            yield EvictionView(eviction=asked, waits=why)
+        if kind == EVICTION and (match := _WAITS.fullmatch(fault.message)):
+            placement, cluster, why = match.groups()
+            eviction = Eviction(name=name, placement_name=placement, cluster_name=cluster)
+            yield EvictionView(eviction=eviction, waits=why)
 
 
 def evictions_document(before: FleetState, after: FleetState) -> list[dict[str, Any]]:
@@ -117,18 +117,18 @@ def with_evictions(
 ) -> list[JsonObject]:
     """The rows of `explain`, each with a sentence for every eviction of the placement from that cluster, as it ended or
     why it waits."""
-    said: dict[str, list[str]] = {}
-    for one in evictions:
-        if PlacementKey("", one.placement_name) == placement and one.outcome is not None:
-            end = _ENDS[EvictionView(eviction=one).executed]
-            said.setdefault(one.cluster_name, []).append(f"{one.name} {end}: {one.outcome.message}")
+    sentences: dict[str, list[str]] = {}
+    for eviction in evictions:
+        if PlacementKey("", eviction.placement_name) == placement and eviction.outcome is not None:
+            end = _ENDS[EvictionView(eviction=eviction).executed]
+            sentences.setdefault(eviction.cluster_name, []).append(f"{eviction.name} {end}: {eviction.outcome.message}")
     for view in waiting_views(faults):
         if PlacementKey("", view.eviction.placement_name) == placement:
             cluster = view.eviction.cluster_name
-            said.setdefault(cluster, []).append(
+            sentences.setdefault(cluster, []).append(
                 ViewsText.WAITS_TAKE_OFF(view=view.name, placement=placement, cluster=cluster, waits=view.waits)
             )
-    return [{**row, "evictions": said.get(str(row["clusterName"]), [])} for row in rows]
+    return [{**row, "evictions": sentences.get(str(row["clusterName"]), [])} for row in rows]
 
 
 def eviction_sentence(row: Mapping[str, Any]) -> str:

@@ -6,28 +6,28 @@ follow from the recorded bindings and clusters by the deciding functions.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
 from gitfleet import rollout, schedule
-from gitfleet.api.bindings import Binding, is_active
+from gitfleet.api.bindings import Binding, ClusterContent, is_active
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.conditions import ConditionType, MemberConditionType, find_condition, type_of
+from gitfleet.api.conditions import ConditionType
 from gitfleet.api.freeze_files import FreezeRules
+from gitfleet.api.holds import Hold
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.runs import ApprovalRequest, RunRecord
 from gitfleet.api.values import NamespacedName
 from gitfleet.errors import BadInput
-from gitfleet.model.rolling import Frozen, Held, MoveKind, RolloutPlan
+from gitfleet.model.rolling import Frozen, PlacementGate, RolloutPlan
 from gitfleet.model.scheduling import ClusterVerdict
 from gitfleet.model.state import PlacementRecord
-from gitfleet.model.successors import Successors
 from gitfleet.rollout import staged
 from gitfleet.status import ClusterState, cluster_state, health_condition
-from gitfleet.views.holds import held_condition
+from gitfleet.views.holds import held_line
 from gitfleet.views.runs import last_run_failures
 from gitfleet.views.texts import ViewsText
 
@@ -38,7 +38,7 @@ _BY_RUNS: Final = "strategy External: "
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
     """What beside a placement's record says what it waits for, at a moment: its runs and what they asked people for,
-    freezes, clusters, quarantined content, and `others` that may take over what a removed one has."""
+    freezes, clusters, quarantined content and the holds of removals."""
 
     now: datetime
     runs: Iterable[RunRecord] = ()
@@ -46,7 +46,7 @@ class Recorded:
     requests: Mapping[NamespacedName, ApprovalRequest] = field(default_factory=dict)
     clusters: Clusters = field(default_factory=dict)
     quarantines: Iterable[Quarantine] = ()
-    others: Iterable[PlacementRecord] = ()
+    holds: Iterable[Hold] = ()
 
     def frozen(self, record: PlacementRecord, stage: str = "") -> Mapping[str, Frozen]:
         """The clusters of a placement that are frozen for its rolling update, or for a stage of its runs."""
@@ -57,23 +57,14 @@ class Recorded:
 def recorded_plan(record: PlacementRecord, beside: Recorded) -> RolloutPlan | None:
     """What the rolling update would do with the bindings as they stand, with the overrides that they have; for an
     External placement, what each cluster waits for of its runs."""
-    if record.placement.deleting is not None:
-        others = {other.placement.key: other for other in beside.others}
-        stays = {
-            **rollout.awaiting_successors(record, Successors(others, beside.clusters)),
-            **beside.frozen(record),
-        }
-        if (removals_wait := rollout.frozen_removals(record, stays, beside.now)) is not None:
-            return removals_wait
+    if (removals_wait := rollout.frozen_removals(record, beside.frozen(record), beside.now)) is not None:
+        return removals_wait
     if record.placement.strategy.external:
         return _of_runs(record, beside)
-    pinned = {
-        binding.cluster: (binding.cluster_resource_overrides, binding.resource_overrides) for binding in record.bindings
-    }
-    frozen = beside.frozen(record)
-    request = rollout.request_for(record, pinned, beside.now)
+    pinned = {binding.cluster: ClusterContent.of(binding) for binding in record.bindings}
     refused = rollout.recorded_refusal(record, beside.quarantines)
-    return rollout.plan_rollout(replace(request, frozen=frozen, refused=refused))
+    gate = PlacementGate(frozen={**rollout.recorded_waits(record), **beside.frozen(record)}, refused=refused)
+    return rollout.plan_rollout(rollout.request_for(record, pinned, beside.now, gate))
 
 
 def _of_runs(record: PlacementRecord, beside: Recorded) -> RolloutPlan:
@@ -99,33 +90,28 @@ def _of_runs(record: PlacementRecord, beside: Recorded) -> RolloutPlan:
                         waits[cluster.cluster] = ViewsText.RUN_REACHES_STAGE(
                             run=run.key, phase=phase, stage=stage.name, why=why
                         )
-    held = tuple(Held(cluster=name, kind=MoveKind.UPDATE, reason=reason) for name, reason in waits.items())
-    return RolloutPlan(moves=(), held=held, up_to_date=(), need_roll=bool(held), wait=None, bindings=record.bindings)
+    return RolloutPlan(
+        moves=(), blocked=waits, up_to_date=(), need_roll=bool(waits), wait=None, bindings=record.bindings
+    )
 
 
 def standing_lines(record: PlacementRecord, beside: Recorded) -> dict[str, str]:
     """What is said of a placement's held removals, its pin, why it is kept, what its runs wait for, and its last run
     where that failed, by their fields in `explain -o json`; "" where there is none."""
     key = record.placement.key
-    pinned, kept = (
-        find_condition(record.conditions, type_of(key.kind, one)) for one in (ConditionType.PINNED, ConditionType.KEPT)
-    )
-    held = held_condition(key, record.conditions)
-    mine = [run for run in beside.runs if run.placement == key and record.placement.strategy.external]
+    pinned, retained = record.pinned, record.condition(ConditionType.KEPT)
+    held = record.condition(ConditionType.REMOVALS_HELD)
+    of_fleet = [held_line(hold) for hold in beside.holds if hold.waits and not hold.removals]
+    why_held = [held.message, *of_fleet] if held is not None else of_fleet
+    own_runs = [run for run in beside.runs if run.placement == key and record.placement.strategy.external]
     failed = last_run_failures(beside.runs, {key: record})
     return {
-        "removalsHeld": ViewsText.GITFLEET_GET_HOLDS(key=key, held=held.message) if held is not None else "",
+        "removalsHeld": ViewsText.GITFLEET_GET_HOLDS(key=key, held="; ".join(why_held)) if why_held else "",
         "pinned": f"{key}: {pinned.message}" if pinned is not None else "",
-        "kept": f"{key}: {kept.message}" if kept is not None else "",
-        "runWaits": "; ".join(w for run in mine for w in staged.waits_of(run, beside.requests, beside.now)),
+        "kept": f"{key}: {retained.message}" if retained is not None else "",
+        "runWaits": "; ".join(w for run in own_runs for w in staged.waits_of(run, beside.requests, beside.now)),
         "lastRunFailed": failed.get(key, ""),
     }
-
-
-def held_clusters(clusters: Iterable[MemberCluster]) -> frozenset[str]:
-    """The clusters whose removal waits for a person."""
-    said = MemberConditionType.REMOVAL_HELD
-    return frozenset(one.name for one in clusters if find_condition(one.status.conditions, said) is not None)
 
 
 def explanation(
@@ -134,32 +120,33 @@ def explanation(
     profile: schedule.Profile,
     plan: RolloutPlan | None,
     now: datetime,
-    held_back: Collection[str] = (),
 ) -> list[JsonObject]:
-    """A row for every cluster, those picked first (the `clusters` of `explain -o json`); the removal of clusters in
-    `held_back` is held."""
+    """A row for every cluster, those picked first (the `clusters` of `explain -o json`)."""
     bindings = {binding.cluster: binding for binding in record.bindings}
-    index = schedule.closed_to_new(schedule.index_fleet(clusters.values(), now), held_back, record.bindings)
+    index = schedule.index_fleet(clusters.values(), now)
     verdicts = schedule.explain(schedule.request_for(record, now), index, profile=profile)
-    held = {held.cluster: held.reason for held in plan.held} if plan else {}
+    blocked = plan.blocked if plan else {}
     moves = {move.cluster: move.reason for move in plan.moves} if plan else {}
     rows = [
         {
             **_scheduled(verdict, clusters.get(verdict.cluster)),
-            **_rolled_out(record, bindings.get(verdict.cluster), held.get(verdict.cluster), moves.get(verdict.cluster)),
+            **_rolled_out(
+                record, bindings.get(verdict.cluster), blocked.get(verdict.cluster), moves.get(verdict.cluster)
+            ),
+            **_variants(record, bindings.get(verdict.cluster), clusters.get(verdict.cluster)),
         }
         for verdict in verdicts
     ]
     return sorted(rows, key=lambda row: (not row["selected"], row["clusterName"]))
 
 
-def no_placement(name: str, known: list[str], runs: Iterable[RunRecord] = ()) -> BadInput:
+def no_placement(name: str, names: list[str], runs: Iterable[RunRecord] = ()) -> BadInput:
     """The error for a placement that is not there; for a run of that name it names the run's placement."""
     for run in runs:
         if str(run.key) == name:
             hint = ViewsText.GITFLEET_EXPLAIN_SAYS_WAITS(placement=run.placement, name=name)
             return BadInput(ViewsText.NO_PLACEMENT_BUT_RUN_PLACEMENT(name=name, placement=run.placement), hint=hint)
-    return BadInput(ViewsText.NO_PLACEMENT(name=name), hint=f"placements: {', '.join(known) or 'none'}")
+    return BadInput(ViewsText.NO_PLACEMENT(name=name), hint=f"placements: {', '.join(names) or 'none'}")
 
 
 def _scheduled(verdict: ClusterVerdict, cluster: MemberCluster | None) -> JsonObject:
@@ -180,15 +167,30 @@ def _scheduled(verdict: ClusterVerdict, cluster: MemberCluster | None) -> JsonOb
     }
 
 
-def _rolled_out(record: PlacementRecord, binding: Binding | None, held: str | None, move: str | None) -> JsonObject:
+def _variants(record: PlacementRecord, binding: Binding | None, cluster: MemberCluster | None) -> JsonObject:
+    """The variants of a cluster, each with the labels of the cluster that its selector reads."""
+    snapshot = record.snapshot_named(binding.resource_snapshot) if binding is not None else None
+    if binding is None or snapshot is None or cluster is None or not snapshot.folders:
+        return {}
+    chosen, labels = dict(binding.variants), cluster.scheduling_labels
+    variants = []
+    for folder in snapshot.folders:
+        variant = next((v for v in folder.variants if v.name == chosen.get(folder.name)), None)
+        keys = variant.cluster_selector.keys if variant is not None else ()
+        read = {key: labels[key] for key in keys if key in labels}
+        variants.append({"folder": folder.name, "variant": chosen.get(folder.name), "labels": read})
+    return {"variants": variants}
+
+
+def _rolled_out(record: PlacementRecord, binding: Binding | None, blocked: str | None, move: str | None) -> JsonObject:
     if binding is None:
         nothing = dict.fromkeys(("state", "resourceSnapshot", "appliedSnapshot", "next"))
         return {**nothing, "waiting": []}
-    mine = replace(record, bindings=(binding,))
-    awaited = rollout.run_awaited(mine)
+    alone = replace(record, bindings=(binding,))
+    awaited = rollout.run_awaited(alone)
     run = [f"{_BY_RUNS}{awaited}"] if awaited else []
-    waiting = [held] if held else [] if move else list(rollout.waiting_for(mine)) or run
-    waiting += [kept] if (kept := rollout.kept_there(binding)) else []
+    waiting = [blocked] if blocked else [] if move else list(rollout.waiting_for(alone)) or run
+    waiting += [retained] if (retained := rollout.kept_there(binding)) else []
     picked = is_active(binding)
     return {
         "state": str(binding.state),

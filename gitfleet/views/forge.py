@@ -30,7 +30,6 @@ from gitfleet.model.forges import (
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.rollout import staged
 from gitfleet.status import one_line
-from gitfleet.views.holds import held_condition
 from gitfleet.views.markdown import fenced
 from gitfleet.views.texts import ViewsText
 from gitfleet.views.workload_rollouts import RolloutView
@@ -51,9 +50,9 @@ _ORDER: Final = (StatusState.FAILURE, StatusState.PENDING, StatusState.SUCCESS)
 
 
 def forge_view(
-    state: FleetState, asked: Mapping[str, ApprovalRequest | None], *, target: str, prefix: str
+    state: FleetState, requests: Mapping[str, ApprovalRequest | None], *, target: str, prefix: str
 ) -> ForgeView:
-    """What a forge is to show of a state. `asked` are the branches of requests that there are, with what each asks
+    """What a forge is to show of a state. `requests` are the branches of requests that there are, with what each asks
     for (None: nothing any more)."""
     statuses = [_of_placement(record) for record in state.placements.values()]
     for run in state.runs.values():
@@ -63,38 +62,38 @@ def forge_view(
         target=target,
         prefix=prefix,
         commit=state.observed_commit or "",
-        pulls={branch: _pull_of(branch, request) for branch, request in asked.items() if request is not None},
-        branches=frozenset(asked),
+        pulls={branch: _pull_of(branch, request) for branch, request in requests.items() if request is not None},
+        branches=frozenset(requests),
         statuses=tuple(sorted(statuses, key=lambda status: (_ORDER.index(status.state), status.context))),
     )
 
 
-def pull_calls(wanted: ForgeView, shown: Mapping[str, PullRequest]) -> Iterator[PullCall]:
+def pull_calls(view: ForgeView, shown: Mapping[str, PullRequest]) -> Iterator[PullCall]:
     """What brings the pull requests there that are wanted; `shown` are those that are open, by branch. One whose branch
     is there and asks for nothing any more is somebody's own."""
-    for branch, pull in wanted.pulls.items():
-        there = shown.get(branch)
-        if there is None:
+    for branch, pull in view.pulls.items():
+        open_pull = shown.get(branch)
+        if open_pull is None:
             yield OpenPull(pull)
-        elif (there.title, _plain(there.body)) != (pull.title, _plain(pull.body)):
-            yield EditPull(PullRequest(branch=branch, title=pull.title, body=pull.body, number=there.number))
-    for branch, there in shown.items():
-        if branch.startswith(wanted.prefix) and branch not in wanted.branches:
-            yield ClosePull(there)
+        elif (open_pull.title, _plain(open_pull.body)) != (pull.title, _plain(pull.body)):
+            yield EditPull(PullRequest(branch=branch, title=pull.title, body=pull.body, number=open_pull.number))
+    for branch, open_pull in shown.items():
+        if branch.startswith(view.prefix) and branch not in view.branches:
+            yield ClosePull(open_pull)
 
 
-def closed_by_a_person(wanted: PullRequest, closed: Iterable[PullRequest]) -> PullRequest | None:
-    """The pull request that asked the same as `wanted` and was closed: the one that is wanted is not opened then."""
-    asks = wanted.body.splitlines()[-1]
+def closed_by_a_person(proposal: PullRequest, closed: Iterable[PullRequest]) -> PullRequest | None:
+    """The pull request that asks the same as `proposal` and was closed: `proposal` is not opened then."""
+    asks = proposal.body.splitlines()[-1]
     return next((pull for pull in closed if pull.body.splitlines()[-1:] == [asks]), None)
 
 
-def status_calls(wanted: ForgeView, shown: Mapping[str, CommitStatus]) -> Iterator[SetStatus]:
+def status_calls(view: ForgeView, shown: Mapping[str, CommitStatus]) -> Iterator[SetStatus]:
     """What sets the wanted statuses of the commit, failures first; `shown` are the present ones, by context."""
-    for status in wanted.statuses:
-        there = shown.get(status.context)
-        if there != status and (there is not None or not status.over):
-            yield SetStatus(wanted.commit, status)
+    for status in view.statuses:
+        present = shown.get(status.context)
+        if present != status and (present is not None or not status.over):
+            yield SetStatus(view.commit, status)
 
 
 def _plain(text: str) -> str:
@@ -124,7 +123,7 @@ def _of_placement(record: PlacementRecord) -> CommitStatus:
     key, conditions = record.placement.key, record.conditions
     if record.placement.deleting is not None:
         return _status(key, StatusState.PENDING, ViewsText.BEING_REMOVED())
-    if held_condition(key, conditions) is not None:
+    if record.condition(ConditionType.REMOVALS_HELD) is not None:
         return _status(key, StatusState.PENDING, ViewsText.REMOVALS_WAIT_APPROVAL())
     unmet = next((condition for condition in conditions if condition.status is not Status.TRUE), None)
     if unmet is None and conditions:
@@ -151,12 +150,13 @@ def _of_run(run: RunRecord) -> Iterator[CommitStatus]:
 
 def _of_rollout(view: RolloutView) -> CommitStatus:
     """One status for all clusters; where there is none, nothing was rolled out yet."""
-    states = {one.status.rolling_state for one in view.clusters}
-    over = bool(view.clusters) and all(one.is_done or one.status.is_over for one in view.clusters)
+    states = {progress.status.rolling_state for progress in view.clusters}
+    done = bool(view.clusters) and all(progress.is_done for progress in view.clusters)
+    over = bool(view.clusters) and all(progress.is_done or progress.status.is_over for progress in view.clusters)
     if states & {RollingState.FAILING, RollingState.FAILED}:
         state = StatusState.FAILURE
     else:
-        state = StatusState.SUCCESS if over and all(one.is_done for one in view.clusters) else StatusState.PENDING
+        state = StatusState.SUCCESS if done else StatusState.PENDING
     shown = _status(view.record.key, state, view.state if view.clusters else view.message)
     return replace(shown, context=f"gitfleet/rollout/{shown.context.removeprefix('gitfleet/')}", over=over)
 

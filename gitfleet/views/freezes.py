@@ -15,7 +15,6 @@ from gitfleet.formats import schedules
 from gitfleet.formats.times import moment_text
 from gitfleet.state import StateReader
 from gitfleet.views.tables import NONE
-from gitfleet.views.texts import ViewsText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,35 +102,10 @@ class FreezeView:
         return schedules.end_at(window.schedule, window.time_zone, timedelta(seconds=window.duration), now)
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadableFreeze:
-    """A Freeze of everything, since it cannot be read; its name is its place (path:line)."""
-
-    name: str
-    namespace: str = ""
-    kind: str = "Freeze"
-    scope: str = "everything"
-    owner: str = NONE
-    reason: str = ViewsText.CANNOT_READ_CORRECT()
-    when: str = ViewsText.UNTIL_CORRECTED()
-
-    def state(self, _: datetime) -> str:
-        """Frozen, always."""
-        return "Frozen"
-
-    def next(self, _: datetime) -> str:
-        """No moment is known."""
-        return NONE
-
-    def body(self) -> JsonObject:
-        """Its place and what is wrong with it."""
-        return {"kind": self.kind, "metadata": {"name": self.name}, "status": {"message": self.reason}}
-
-
-def views_of(rules: FreezeRules, faults: Collection[Fault] = ()) -> list[FreezeView | UnreadableFreeze]:
-    """Freezes that cannot be read, windows, Freezes and FreezeOverrides, in this order; the `faults` of the commit say
+def views_of(rules: FreezeRules, faults: Collection[Fault] = ()) -> list[FreezeView]:
+    """Windows, Freezes and FreezeOverrides, in this order; the `faults` of the commit say
     whose scope matches nothing."""
-    every: list[tuple[FreezeWindow | Freeze | FreezeOverride, str, str]] = [
+    freezes: list[tuple[FreezeWindow | Freeze | FreezeOverride, str, str]] = [
         *((window, "FleetConfig", f"spec.freezeWindows[{n}].scope.") for n, window in enumerate(rules.windows)),
         *((freeze, f"Freeze/{freeze.name}", "spec.scope.") for freeze in rules.freezes),
         *((override, f"FreezeOverride/{override.name}", "spec.scope.") for override in rules.overrides),
@@ -139,17 +113,17 @@ def views_of(rules: FreezeRules, faults: Collection[Fault] = ()) -> list[FreezeV
     named = {"windows": {w.name for w in rules.windows}, "freezes": {f.name for f in rules.freezes}}
     warned = [(f"{fault.object}/", fault.field) for fault in faults if fault.severity is Severity.WARNING]
     views = []
-    for value, label, here in every:
-        fields = [field.removeprefix(here) for of, field in warned if of.startswith(f"{label}/") and here in field]
-        lifts = not isinstance(value, FreezeOverride) or _lifts(value, named, bool(rules.unreadable))
+    for value, label, prefix in freezes:
+        fields = [field.removeprefix(prefix) for of, field in warned if of.startswith(f"{label}/") and prefix in field]
+        lifts = not isinstance(value, FreezeOverride) or _lifts(value, named)
         views.append(FreezeView(value=value, matches=lifts and _matches(value.scope, fields)))
-    return [*map(UnreadableFreeze, rules.unreadable), *views]
+    return views
 
 
-def _lifts(override: FreezeOverride, named: Mapping[str, Set[str]], unreadable: bool) -> bool:
-    """Whether there is a freeze that an override lifts, of those `named` or that cannot be read."""
+def _lifts(override: FreezeOverride, named: Mapping[str, Set[str]]) -> bool:
+    """Whether there is a freeze that an override lifts."""
     if not (override.windows or override.freezes):
-        return unreadable or any(named.values())
+        return any(named.values())
     return bool(named["windows"] & {*override.windows} or named["freezes"] & {*override.freezes})
 
 
@@ -159,7 +133,7 @@ def _matches(scope: FreezeScope, warned: Collection[str]) -> bool:
     return not any(most and sum(field.startswith(part) for field in warned) >= most for part, most in parts)
 
 
-def freeze_views(state: StateReader, name: str | None = None) -> Iterator[FreezeView | UnreadableFreeze]:
+def freeze_views(state: StateReader, name: str | None = None) -> Iterator[FreezeView]:
     """Every one as of the commit that was reconciled last, or those of a name."""
     return (view for view in views_of(state.head().freezes, state.faults()) if name in (None, view.name))
 
@@ -171,6 +145,7 @@ def _parts(scope: FreezeScope) -> Iterator[str]:
     if scope.clusters is not None:
         labels = [f"{key}={value}" for key, value in scope.clusters.match_labels.items()]
         labels += [
-            f"{one.key} {one.operator} {'|'.join(one.values)}".strip() for one in scope.clusters.match_expressions
+            f"{expression.key} {expression.operator} {'|'.join(expression.values)}".strip()
+            for expression in scope.clusters.match_expressions
         ]
         yield f"clusters={','.join(labels)}"

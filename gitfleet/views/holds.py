@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from gitfleet.api.conditions import Condition, Conditions, ConditionType, Status, find_condition, type_of
-from gitfleet.api.holds import APPROVED, Hold, RemovalKind
+from gitfleet.api.conditions import APPROVED, Conditions, ConditionType, Status, find_condition, type_of
+from gitfleet.api.holds import Hold
 from gitfleet.api.placements import PLACEMENT_GROUP, PlacementKey
 from gitfleet.api.staged import DIGEST, SNAPSHOT_INDEX
 from gitfleet.api.values import NamespacedName
@@ -18,33 +18,39 @@ from gitfleet.status import one_line
 from gitfleet.views.texts import ViewsText
 
 _MOST_NAMED: Final = 3
+_MOST_REMOVALS: Final = 1
 _MOST_CHARACTERS: Final = 300
 
 
 def hold_state(hold: Hold) -> str:
-    """Pending, Approved (its removals are under way) or Rejected."""
-    return "Pending" if hold.answer is None else "Approved" if hold.answer is Status.TRUE else "Rejected"
+    """Whether a person has answered a hold that waits."""
+    return "Pending" if hold.answer is None else "Rejected"
+
+
+def waiting_holds(state: StateReader, name: str | None = None) -> tuple[Hold, ...]:
+    """The holds with removals that wait for a person, or the one of a name."""
+    return tuple(hold for hold in state.holds(name) if hold.waits)
+
+
+def holds_of(key: PlacementKey, holds: Iterable[Hold]) -> tuple[Hold, ...]:
+    """Those that hold removals of a placement; the hold of a restored state holds all."""
+    return tuple(hold for hold in holds if not hold.removals or key in hold.placements)
 
 
 def not_counted(conditions: Conditions) -> str:
     """Why the approvals that are there do not count, "" where there are none or they do."""
-    found = find_condition(conditions, APPROVED)
-    return found.message if found is not None and found.status is Status.UNKNOWN else ""
-
-
-def held_condition(key: PlacementKey, conditions: Conditions) -> Condition | None:
-    """The condition by which a placement says that removals of it wait."""
-    return find_condition(conditions, type_of(key.kind, ConditionType.REMOVALS_HELD))
+    condition = find_condition(conditions, APPROVED)
+    return condition.message if condition is not None and condition.status is Status.UNKNOWN else ""
 
 
 def held_placements_line(state: StateReader, name: str | None) -> str:
     """Of which placements (all, or those of a name) removals wait, "" for none."""
-    pending = [hold for hold in state.holds() if hold.answer is not Status.TRUE]
-    every = {one.placement for hold in pending for one in hold.removals}
-    every |= {one.placement for hold in pending for one in hold.more}
-    names = [str(key) for key in sorted(key for key in every if key) if name in (None, key.name, str(key))]
-    what = "removals" if any(map(removes, pending)) else "changes from External"
-    return ViewsText.HELD_GITFLEET_GET_HOLDS(what=what, names=named_briefly(names, _MOST_NAMED)) if names else ""
+    waiting = waiting_holds(state)
+    if any(not hold.removals for hold in waiting):
+        return ViewsText.HELD_GITFLEET_GET_HOLDS(names="all placements")
+    keys = sorted({key for hold in waiting for key in hold.placements})
+    names = [str(key) for key in keys if name in (None, key.name, str(key))]
+    return ViewsText.HELD_GITFLEET_GET_HOLDS(names=named_briefly(names, _MOST_NAMED)) if names else ""
 
 
 def kept_placements_lines(state: StateReader, name: str | None) -> Iterator[str]:
@@ -52,14 +58,9 @@ def kept_placements_lines(state: StateReader, name: str | None) -> Iterator[str]
     for file in state.placements():
         key = file.placement.key
         for type_ in (ConditionType.PINNED, ConditionType.KEPT):
-            said = find_condition(file.conditions, type_of(key.kind, type_))
-            if said is not None and name in (None, key.name, str(key)):
-                yield f"{key}: {said.message}"
-
-
-def removes(hold: Hold) -> bool:
-    """Whether it holds anything back that takes something away; a placement that is to need no run loses nothing."""
-    return any(removal.kind is not RemovalKind.STRATEGY for removal in hold.removals)
+            condition = find_condition(file.conditions, type_of(key.kind, type_))
+            if condition is not None and name in (None, key.name, str(key)):
+                yield f"{key}: {condition.message}"
 
 
 def hold_document(hold: Hold) -> dict[str, Any]:
@@ -68,15 +69,10 @@ def hold_document(hold: Hold) -> dict[str, Any]:
         "name": hold.name,
         "commit": hold.commit,
         "objects": hold.objects,
-        "unmanaged": sum(count.unmanaged for count in hold.clusters),
         "clusters": [{"clusterName": count.cluster, "objects": count.objects} for count in hold.clusters],
-        "removes": removes(hold),
         "removals": [str(removal) for removal in hold.listed.removals],
         "removalCount": hold.total,
-        "reasons": [
-            {"rule": reason.rule.value, "path": reason.path, "line": reason.line, "message": reason.sentence}
-            for reason in hold.reasons
-        ],
+        "reasons": [{"rule": reason.rule.value, "message": reason.message} for reason in hold.reasons],
         "rejected": hold.answer is Status.FALSE,
         "approval": {"path": approval_path(hold.name), "content": approval_text(hold.name)},
     }
@@ -116,25 +112,28 @@ def answering_file(document: Mapping[str, Any]) -> str:
 
 def how_to_approve(document: Mapping[str, Any]) -> str:
     """What to do so that a hold's removals happen, in front of the file's content; from its document."""
-    path, do = document["approval"]["path"], "remove it" if document["removes"] else ViewsText.LET_CHANGE()
+    path = document["approval"]["path"]
     if document["rejected"]:
-        return ViewsText.REJECTS_AFTER_ALL(path=path, do=do)
-    return ViewsText.ADD_CONFIG_REPO(do=do, path=path)
+        return ViewsText.REJECTS_AFTER_ALL(path=path)
+    return ViewsText.ADD_CONFIG_REPO(path=path)
 
 
 def hold_sentence(document: Mapping[str, Any]) -> str:
     """What a hold keeps back, in one line, from its document."""
     names = [row["clusterName"] for row in document["clusters"]]
-    what = named_briefly(document["removals"], _MOST_NAMED, document["removalCount"])
+    removals = named_briefly(document["removals"], _MOST_REMOVALS, document["removalCount"]) or ViewsText.ALL_REMOVALS()
     if not names:
-        return one_line(what, _MOST_CHARACTERS)
-    stay = document["unmanaged"]
-    left = ViewsText.STAY_CLUSTERS_LEAVE_FLEET(stay=stay) if stay else ""
-    gone = f"{counted(document['objects'], 'placed object')} on {named_briefly(names, _MOST_NAMED)}"
-    return one_line(f"{what}: {gone}{left}", _MOST_CHARACTERS)
+        return one_line(removals, _MOST_CHARACTERS)
+    objects = f"{counted(document['objects'], 'placed object')} on {named_briefly(names, _MOST_NAMED)}"
+    return one_line(f"{removals}: {objects}", _MOST_CHARACTERS)
+
+
+def held_line(hold: Hold) -> str:
+    """A hold in one line: its name, what waits, and by which rules."""
+    rules = ", ".join(reason.rule for reason in hold.reasons)
+    return f"{hold.name}: {hold_sentence(hold_document(hold))} ({rules})"
 
 
 def reason_sentence(reason: Mapping[str, Any]) -> str:
-    """`path:line: message`, without a place where there is none."""
-    place = f"{reason['path']}:{reason['line']}: " if reason["path"] else ""
-    return one_line(f"{place}{reason['message']}", _MOST_CHARACTERS)
+    """`Rule: message`."""
+    return one_line(f"{reason['rule']}: {reason['message']}", _MOST_CHARACTERS)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import repeat
 from typing import Any, Final
 
 from gitfleet.api.kinds import list_named, scope_named
@@ -18,6 +19,7 @@ from gitfleet.state import StateReader
 from gitfleet.views import columns, models
 from gitfleet.views.evictions import eviction_views
 from gitfleet.views.freezes import freeze_views
+from gitfleet.views.holds import waiting_holds
 from gitfleet.views.models import BindingView, ClusterView, OwnView, PlacementView, View
 from gitfleet.views.runs import request_views, run_views
 from gitfleet.views.tables import Table
@@ -40,11 +42,11 @@ def table_of(kind: str, state: StateReader, name: str | None = None, *, now: dat
 
     A NAMESPACE column is there only when an object has a namespace. AGE counts from the first thing that is dated.
     """
-    wanted, scope = _kind(kind), scope_named(kind)
-    shown = [column for column in wanted.columns if wide or not column[1]]
+    listing, scope = _kind(kind), scope_named(kind)
+    shown = [column for column in listing.columns if wide or not column[1]]
     rows = [
         (view.namespace, view.name, *(cell(view, now) for _, _, cell in shown))
-        for view in wanted.views(state, name)
+        for view in listing.views(state, name)
         if _is_named(view, name) and scope in (None, bool(view.namespace))
     ]
     start = 0 if any(row[0] for row in rows) else 1
@@ -92,17 +94,19 @@ def _by_view(views: Callable[[StateReader, str | None], Iterable[Any]], shown: t
 
 _KINDS: Final[dict[str, _Kind]] = {
     "placements": _Kind(
-        lambda state, name: map(PlacementView.of, state.placements(name)), columns.PLACEMENTS, models.placement_bodies
+        lambda state, name: map(PlacementView.of, state.placements(name), repeat(waiting_holds(state))),
+        columns.PLACEMENTS,
+        models.placement_bodies,
     ),
     "clusters": _by_view(lambda state, name: map(ClusterView.of, state.clusters(name)), columns.CLUSTERS),
     "bindings": _by_view(lambda state, name: map(BindingView, state.bindings(name)), columns.BINDINGS),
     "snapshots": _by_view(models.snapshot_views, columns.SNAPSHOTS),
     "policies": _by_view(models.policy_views, columns.POLICIES),
-    "holds": _by_view(lambda state, name: map(OwnView, state.holds(name)), columns.HOLDS),
+    "holds": _by_view(lambda state, name: map(OwnView, waiting_holds(state, name)), columns.HOLDS),
     "evictions": _by_view(eviction_views, columns.EVICTIONS),
     "freezes": _by_view(freeze_views, columns.FREEZES),
     "quarantines": _by_view(
-        lambda state, name: map(OwnView, sorted(state.each(Quarantine, name), key=lambda one: one.name)),
+        lambda state, name: map(OwnView, sorted(state.each(Quarantine, name), key=lambda quarantine: quarantine.name)),
         columns.QUARANTINES,
     ),
     "runs": _by_view(run_views, columns.RUNS),

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from gitfleet.api.faults import FaultGroup
 from gitfleet.status import one_line
 from gitfleet.views.tables import Table
 from gitfleet.views.texts import ViewsText
@@ -26,6 +27,14 @@ def code_span(text: str, limit: int = 200) -> str:
 def link(name: str, target: str) -> str:
     """A link to a file of the branch; both parts come from checked names, never from free text."""
     return f"[{code_span(name)}]({target})"
+
+
+def fault_line(group: FaultGroup) -> str:
+    """The faults of one cause as a line: the first of them, and how many there are besides."""
+    fault = group.first
+    place = code_span(f"{fault.path}:{fault.line}") + group.further
+    parts = (fault.severity.value, place, code_span(fault.object), code_span(fault.field))
+    return " ".join(filter(None, (*parts, code_span(fault.message, 300))))
 
 
 def rest_lines(count: int, most: int, path: str) -> list[str]:
@@ -46,12 +55,12 @@ def shortened(text: str, limit: int) -> str:
     """Markdown of at most `limit` characters: whole lines from its beginning, with what is open there closed."""
     if len(text) <= limit:
         return text
-    kept, left, fence, details = list[str](), limit - 200, "", 0
+    lines, space, fence, details = list[str](), limit - 200, "", 0
     for line in text.splitlines():
-        left -= len(line) + 1
-        if left < 0:
+        space -= len(line) + 1
+        if space < 0:
             break
-        kept.append(line)
+        lines.append(line)
         ticks = re.match("(`{3,})(.*)", line)
         if fence:
             closes = ticks is not None and len(ticks[1]) >= len(fence) and not ticks[2].strip()
@@ -61,7 +70,7 @@ def shortened(text: str, limit: int) -> str:
         else:
             details += line.startswith("<details>") - line.startswith("</details>")
     closing = [*([fence] if fence else []), *["", "</details>"] * details]
-    return "\n".join([*kept, *closing, "", ViewsText.END_LEFT_OUT()])
+    return "\n".join([*lines, *closing, "", ViewsText.END_LEFT_OUT()])
 
 
 def markdown_table(shown: Table) -> str:

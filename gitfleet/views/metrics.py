@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from gitfleet.api.conditions import Condition, Status, find_condition, type_of
 from gitfleet.api.faults import Severity
 from gitfleet.api.runs import RunConditionType, RunReason, RunRecord
+from gitfleet.api.staged import RunState
 from gitfleet.api.workload_records import RollingState
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.status import SCHEDULED, ClusterState, cluster_state, steps_of
@@ -72,7 +73,7 @@ def _numbers(state: FleetState) -> Iterator[FleetGauge]:
         ("state",),
         tuple(((word.value,), clusters[word]) for word in ClusterState),
     )
-    rollouts = Counter(one.rolling_state for record in state.rollouts.values() for one in record.clusters)
+    rollouts = Counter(status.rolling_state for record in state.rollouts.values() for status in record.clusters)
     yield FleetGauge(
         "gitfleet_workload_rollouts",
         ViewsText.CLUSTERS_WORKLOAD_ROLLOUTS_STATE(),
@@ -87,8 +88,8 @@ def _numbers(state: FleetState) -> Iterator[FleetGauge]:
         tuple(((severity.value,), faults[severity]) for severity in Severity),
     )
     yield FleetGauge("gitfleet_bindings", ViewsText.PLACEMENTS_CLUSTERS(), (), (((), _bindings(state)),))
-    asked = len(tuple(approval_requests(state)))
-    yield FleetGauge("gitfleet_approvals_pending", ViewsText.REQUESTS_WAIT_PERSON_APPROVAL(), (), (((), asked),))
+    pending = len(tuple(approval_requests(state)))
+    yield FleetGauge("gitfleet_approvals_pending", ViewsText.REQUESTS_WAIT_PERSON_APPROVAL(), (), (((), pending),))
 
 
 def _bindings(state: FleetState) -> int:
@@ -101,22 +102,22 @@ def _placement(record: PlacementRecord) -> tuple[tuple[str, ...], float]:
     at, since = _COMPLETED, 0.0
     for type_ in (SCHEDULED, *(step.type for step in steps)):
         full = type_of(key.kind, type_)
-        found = find_condition(record.conditions, full, generation=generation)
-        since = max(since, _seconds(found))
-        if not _is_true(found):
-            at = (full, found.status.value, found.reason) if found is not None else (full, _ABSENT, _ABSENT)
-            since = _seconds(found)
+        condition = find_condition(record.conditions, full, generation=generation)
+        since = max(since, _seconds(condition))
+        if not _is_true(condition):
+            at = (full, condition.status.value, condition.reason) if condition is not None else (full, _ABSENT, _ABSENT)
+            since = _seconds(condition)
             break
     return (key.namespace, key.name, str(generation), *at), since
 
 
 def _run(run: RunRecord) -> Iterator[tuple[tuple[str, ...], float]]:
     for type_ in _LAST_FIRST:
-        found = find_condition(run.status.conditions, type_, generation=run.generation)
-        if found is not None:
-            failed = found.status is Status.FALSE and found.reason in _FAILED
-            at = (type_.value, found.status.value, found.reason, "internal_error" if failed else "none")
-            yield (run.key.namespace, run.key.name, run.state or "Run", *at), _seconds(found)
+        condition = find_condition(run.status.conditions, type_, generation=run.generation)
+        if condition is not None:
+            failed = condition.status is Status.FALSE and condition.reason in _FAILED
+            at = (type_.value, condition.status.value, condition.reason, "internal_error" if failed else "none")
+            yield (run.key.namespace, run.key.name, run.state or RunState.RUN, *at), _seconds(condition)
             return
 
 

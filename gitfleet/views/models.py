@@ -6,7 +6,7 @@ Kubernetes would show it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -18,6 +18,7 @@ from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Conditions, ConditionType, MemberConditionType, find_condition
 from gitfleet.api.envelopes import is_envelope
+from gitfleet.api.holds import Hold
 from gitfleet.api.objects import JsonObject, Manifest
 from gitfleet.api.snapshots import OverrideSnapshot, PolicySnapshot, ResourceSnapshot, snapshot_index
 from gitfleet.state import (
@@ -30,6 +31,7 @@ from gitfleet.state import (
     resource_snapshot_object,
 )
 from gitfleet.status import ClusterState, cluster_state, health_condition, joined_condition
+from gitfleet.views.holds import holds_of
 from gitfleet.views.placement_status import status_object
 from gitfleet.views.texts import ViewsText
 
@@ -52,7 +54,8 @@ class View(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementView:
-    """A placement without its bindings. `since` is the first thing that is dated."""
+    """A placement without its bindings. `since` is the first thing that is dated, `holds` are the removals that wait
+    for a person."""
 
     namespace: str
     name: str
@@ -62,9 +65,10 @@ class PlacementView:
     conditions: Conditions
     summary: PlacementSummary
     since: datetime | None
+    holds: tuple[Hold, ...] = ()
 
     @classmethod
-    def of(cls, file: PlacementFile) -> PlacementView:
+    def of(cls, file: PlacementFile, holds: Iterable[Hold] = ()) -> PlacementView:
         """The view of a placement's own file."""
         placement, summary = file.placement, file.summary or PlacementSummary(picked=0, available=0)
         dated = [summary.oldest_snapshot, first_time(file.conditions)]
@@ -77,6 +81,7 @@ class PlacementView:
             conditions=file.conditions,
             summary=summary,
             since=min((moment for moment in dated if moment is not None), default=None),
+            holds=holds_of(placement.key, holds),
         )
 
 
@@ -150,8 +155,8 @@ class BindingView:
 
     def condition(self, type_: ConditionType) -> str:
         """The status of a condition that holds for the binding's generation, "" for none."""
-        found = find_condition(self.binding.conditions, type_, generation=self.binding.generation)
-        return found.status.value if found else ""
+        condition = find_condition(self.binding.conditions, type_, generation=self.binding.generation)
+        return condition.status.value if condition else ""
 
     def body(self) -> JsonObject:
         """The whole object."""
@@ -221,8 +226,8 @@ def _whole_snapshot(state: StateReader, snapshot: ResourceSnapshot, *, latest: b
         if content is None:
             return body
         if content not in parsed:
-            found = desired.manifests_of(ref.path, ref.blob, desired.parse_file(ref.path, content))
-            parsed[content] = {manifest.origin.document: manifest for manifest in found}
+            manifests = desired.manifests_of(ref.path, ref.blob, desired.parse_file(ref.path, content))
+            parsed[content] = {manifest.origin.document: manifest for manifest in manifests}
         manifest = parsed[content].get(0 if ref.rendered else ref.document)
         if manifest is None:
             return body
@@ -240,10 +245,11 @@ def _whole_snapshot(state: StateReader, snapshot: ResourceSnapshot, *, latest: b
 def policy_views(state: StateReader, name: str | None = None) -> Iterator[SnapshotView[PolicySnapshot]]:
     """Every policy snapshot, or those of a name, by placement and index."""
     for file, latest in state.policies(name):
-        found = file.snapshot
-        body = partial(policy_snapshot_object, found, latest=latest, scheduled=file.scheduled, decisions=file.decisions)
-        space = found.placement.namespace
-        yield SnapshotView(namespace=space, name=found.name, snapshot=found, latest=latest, body=body)
+        snapshot = file.snapshot
+        whole = partial(policy_snapshot_object, snapshot, latest=latest)
+        body = partial(whole, scheduled=file.scheduled, decisions=file.decisions)
+        space = snapshot.placement.namespace
+        yield SnapshotView(namespace=space, name=snapshot.name, snapshot=snapshot, latest=latest, body=body)
 
 
 def override_views(state: StateReader, name: str | None = None) -> Iterator[SnapshotView[OverrideSnapshot]]:

@@ -31,12 +31,12 @@ class Occasion(NamedTuple):
     state_commit: str
 
 
-def notification_message(occasion: Occasion, found: Sequence[Occurrence], uncounted: int = 0) -> NotificationMessage:
+def notification_message(occasion: Occasion, events: Sequence[Occurrence], uncounted: int = 0) -> NotificationMessage:
     """One message of at least one occurrence, the most urgent first; `uncounted` more were not kept."""
-    ordered = sorted(dict.fromkeys(found), key=lambda one: _URGENCY[one.event])
+    ordered = sorted(dict.fromkeys(events), key=lambda occurrence: _URGENCY[occurrence.event])
     named, more = ordered[:MOST_NAMED], max(0, len(ordered) - MOST_NAMED) + uncounted
-    named = [one._replace(sentence=one_line(one.sentence, _LONGEST_LINE)) for one in named]
-    lines = [one.sentence for one in named]
+    named = [occurrence._replace(sentence=one_line(occurrence.sentence, _LONGEST_LINE)) for occurrence in named]
+    lines = [occurrence.sentence for occurrence in named]
     subject = one_line(f"fleet {occasion.fleet}: {lines[0]}", _LONGEST_SUBJECT)
     body = {
         "apiVersion": "gitfleet.dev/v1alpha1",
@@ -45,7 +45,7 @@ def notification_message(occasion: Occasion, found: Sequence[Occurrence], uncoun
         "time": time_text(occasion.time),
         "commit": occasion.commit,
         "stateCommit": occasion.state_commit,
-        "events": [_document(one) for one in named],
+        "events": [_document(occurrence) for occurrence in named],
         "more": more,
     }
     identity = sha256(json_bytes(body)).hexdigest()[:32]
@@ -58,7 +58,7 @@ def notification_message(occasion: Occasion, found: Sequence[Occurrence], uncoun
     )
 
 
-def _document(one: Occurrence) -> Mapping[str, Any]:
-    named = {"placement": one.placement, "cluster": one.cluster, "name": one.name}
-    known = {field: value for field, value in named.items() if value is not None}
-    return {"event": one.event.value, **known, "message": one.sentence}
+def _document(occurrence: Occurrence) -> Mapping[str, Any]:
+    named = {"placement": occurrence.placement, "cluster": occurrence.cluster, "name": occurrence.name}
+    named_fields = {field: value for field, value in named.items() if value is not None}
+    return {"event": occurrence.event.value, **named_fields, "message": occurrence.sentence}

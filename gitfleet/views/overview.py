@@ -17,7 +17,6 @@ from gitfleet.rollout import staged
 from gitfleet.state import PlacementSummary, summary_of
 from gitfleet.status import ClusterProgress, ClusterState, cluster_progress
 from gitfleet.views.evictions import EvictionView
-from gitfleet.views.holds import held_condition
 from gitfleet.views.models import ClusterView
 
 
@@ -32,11 +31,11 @@ class BoundCluster:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingFor:
     """What keeps a placement from being complete: on a cluster ("" for the placement itself), and on how many
-    others."""
+    `further` ones."""
 
     cluster: str
     reason: str
-    others: int = 0
+    further: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +98,7 @@ class FleetView:
                     bound[binding.cluster].append((key, record.snapshot_index(binding.applied_snapshot)))
         return cls(
             observed_commit=state.observed_commit,
-            holds=tuple(hold for hold in state.holds.values() if hold.answer is not Status.TRUE),
+            holds=tuple(state.held.values()),
             states=Counter(view.state_text for view in views.values()),
             clusters=tuple(BoundCluster(cluster=views[name], placements=tuple(bound[name])) for name in shown),
             complete=sum(complete.values()),
@@ -128,7 +127,7 @@ def _has_latest(record: PlacementRecord, progress: ClusterProgress) -> bool:
 
 def is_complete(record: PlacementRecord) -> bool:
     """Whether every condition of a placement is True, no removal of it is held and no cluster waits for a run."""
-    held = held_condition(record.placement.key, record.conditions) is not None
+    held = record.condition(ConditionType.REMOVALS_HELD) is not None
     return (
         not held
         and not rollout.run_awaited(record)
@@ -139,15 +138,15 @@ def is_complete(record: PlacementRecord) -> bool:
 def _waiting(record: PlacementRecord, chosen: tuple[ClusterProgress, ...], by_run: str) -> WaitingFor:
     """The hold that keeps something of it; else which cluster holds the placement up, and why, or the run that has not
     reached it; else the condition that is not True."""
-    held, scheduled = held_condition(record.placement.key, record.conditions), record.scheduled
+    held, scheduled = record.condition(ConditionType.REMOVALS_HELD), record.scheduled
     if held is not None:
         return WaitingFor(cluster="", reason=held.message)
     waiting = [progress for progress in chosen if progress.steps[-1].status is not Status.TRUE]
     unmet = scheduled if scheduled is not None and scheduled.status is not Status.TRUE else None
     false = next((c for c in record.conditions if c.status is not Status.TRUE), None)
-    found = unmet or (None if waiting else false)
-    if found is not None:
-        return WaitingFor(cluster="", reason=f"{found.reason}: {found.message}")
+    condition = unmet or (None if waiting else false)
+    if condition is not None:
+        return WaitingFor(cluster="", reason=f"{condition.reason}: {condition.message}")
     if not waiting:
         return WaitingFor(cluster="", reason=by_run)
     # A cluster that failed matters more than those that wait for it.
@@ -159,4 +158,4 @@ def _waiting(record: PlacementRecord, chosen: tuple[ClusterProgress, ...], by_ru
         return WaitingFor(cluster="", reason=by_run)
     failed = first.binding.failed[0] if first.binding and first.binding.failed else None
     why = f"{failed.key}: {failed.message or failed.reason}" if failed else last.message or last.reason
-    return WaitingFor(cluster=first.cluster, reason=f"{last.reason}: {why}", others=len(waiting) - 1)
+    return WaitingFor(cluster=first.cluster, reason=f"{last.reason}: {why}", further=len(waiting) - 1)

@@ -22,15 +22,15 @@ def rollout_to_pause(kind: str, name: str, rollouts: Mapping[NamespacedName, Wor
     not there, and for one of two namespaces."""
     if list_named(kind) != ROLLOUTS:
         raise BadInput(ViewsText.ONLY_WORKLOAD_ROLLOUTS_PAUSED(kind=kind), hint="give `rollout NAME`")
-    found = [one for key, one in sorted(rollouts.items()) if name in (key.name, str(key))]
-    if not found:
-        known = [text for key in rollouts for text in (str(key), key.name)]
-        hint = did_you_mean(name, known, ViewsText.GITFLEET_GET_ROLLOUTS_LISTS())
+    matches = [rollout for key, rollout in sorted(rollouts.items()) if name in (key.name, str(key))]
+    if not matches:
+        names_there = [text for key in rollouts for text in (str(key), key.name)]
+        hint = did_you_mean(name, names_there, ViewsText.GITFLEET_GET_ROLLOUTS_LISTS())
         raise BadInput(ViewsText.NO_WORKLOAD_ROLLOUT(name=name), hint=hint)
-    if len(found) > 1:
-        names = ", ".join(str(one.key) for one in found)
-        raise BadInput(ViewsText.WORKLOAD_ROLLOUTS(count=len(found), name=name), hint=ViewsText.NAME_ONE(names=names))
-    return found[0]
+    if len(matches) > 1:
+        names = ", ".join(str(rollout.key) for rollout in matches)
+        raise BadInput(ViewsText.WORKLOAD_ROLLOUTS(count=len(matches), name=name), hint=ViewsText.NAME_ONE(names=names))
+    return matches[0]
 
 
 def with_pause(content: bytes, rollout: WorkloadRollout, paused: bool) -> bytes:
@@ -40,8 +40,8 @@ def with_pause(content: bytes, rollout: WorkloadRollout, paused: bool) -> bytes:
 
     for document in parse_documents(content, max_bytes=MAX_FILE_BYTES).documents:
         if _is(document.value, rollout):
-            same = _paused_of(document.value) is paused
-            return content if same else with_flag(content, document.index, _FIELD, paused)
+            unchanged = _paused_of(document.value) is paused
+            return content if unchanged else with_flag(content, document.index, _FIELD, paused)
     raise BadInput(ViewsText.WORKLOAD_ROLLOUT_NOT_FILE_ANY(rollout=rollout.key), hint="try again")
 
 

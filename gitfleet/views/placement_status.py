@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from gitfleet.api import write, write_as
 from gitfleet.api.bindings import DELETED, DiffedObject, DriftedObject, FailedObject, References
-from gitfleet.api.conditions import Conditions, ConditionType, Reason, Status, find_condition, type_of
+from gitfleet.api.conditions import Conditions, ConditionType, Reason, Status
 from gitfleet.api.objects import JsonObject
 from gitfleet.formats.times import time_text
 from gitfleet.model.state import PlacementRecord
@@ -20,7 +20,6 @@ from gitfleet.status import (
     observed_snapshot,
     unmet_count,
 )
-from gitfleet.views.holds import held_condition
 
 MOST_CLUSTERS: Final = 1000
 """KubeFleet keeps at most 1000 decisions; of more clusters the file shows those that are not through first. The
@@ -36,15 +35,15 @@ def status_object(record: PlacementRecord) -> JsonObject:
         conditions=write_as(Conditions, _held_first(record)),
         observedResourceIndex=None if snapshot is None else str(snapshot.index),
         placementStatuses=[_cluster(record, progress) for progress in shown] + _unmet(record, len(chosen)),
-        selectedResources=[] if snapshot is None else [write(ref.key) for ref in snapshot.documents],
+        selectedResources=[] if snapshot is None else [write(key) for key in snapshot.keys],
     )
 
 
 def _held_first(record: PlacementRecord) -> Conditions:
     """The conditions, that of held removals before the others: it explains them."""
-    held = held_condition(record.placement.key, record.conditions)
-    others = tuple(condition for condition in record.conditions if condition is not held)
-    return others if held is None else (held, *others)
+    held = record.condition(ConditionType.REMOVALS_HELD)
+    further = tuple(condition for condition in record.conditions if condition is not held)
+    return further if held is None else (held, *further)
 
 
 def _shown(chosen: tuple[ClusterProgress, ...]) -> tuple[ClusterProgress, ...]:
@@ -59,9 +58,9 @@ def _cluster(record: PlacementRecord, progress: ClusterProgress) -> JsonObject:
     binding = progress.binding
     fields: dict[str, Any] = {"clusterName": progress.cluster, "conditions": _conditions(record, progress)}
     if binding is None:
-        left = (one.failed for one in record.bindings if one.cluster == progress.cluster)
-        there = tuple(failed for failed in next(left, ()) if failed.condition == DELETED)
-        return fields | present(failedPlacements=write_as(tuple[FailedObject, ...], there))
+        leaving = (former.failed for former in record.bindings if former.cluster == progress.cluster)
+        undeleted = tuple(failed for failed in next(leaving, ()) if failed.condition == DELETED)
+        return fields | present(failedPlacements=write_as(tuple[FailedObject, ...], undeleted))
     # The snapshot the cluster really has, not the latest one (decision D23).
     fields |= present(observedResourceIndex=record.snapshot_index(binding.applied_snapshot))
     if has_overrides(progress):
@@ -112,14 +111,11 @@ def _conditions(record: PlacementRecord, progress: ClusterProgress) -> list[Json
     return reported
 
 
-def _time_of(record: PlacementRecord, type_: str) -> str:
+def _time_of(record: PlacementRecord, type_: ConditionType) -> str:
     """When the placement's own condition of the type changed last, for what no binding dates."""
-    key = record.placement.key
-    found = find_condition(record.conditions, type_of(key.kind, type_)) or find_condition(
-        record.conditions, type_of(key.kind, SCHEDULED)
-    )
-    if found is not None:
-        return time_text(found.last_transition_time)
+    condition = record.condition(type_) or record.scheduled
+    if condition is not None:
+        return time_text(condition.last_transition_time)
     created = [snapshot.created for snapshot in record.resource_snapshots[:1]]
     return time_text(created[0]) if created else "1970-01-01T00:00:00Z"
 

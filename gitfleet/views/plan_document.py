@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import unified_diff
 from typing import Any
 
-from gitfleet import removals, rollout
+from gitfleet import rollout
 from gitfleet.api.bindings import Binding, ClusterDecision
-from gitfleet.api.conditions import ConditionType, Reason, Status, find_condition, type_of
+from gitfleet.api.conditions import Reason
 from gitfleet.api.faults import Fault
-from gitfleet.api.holds import Removal, RemovalKind
+from gitfleet.api.holds import Removal
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
 from gitfleet.formats.field_trees import union
@@ -28,6 +28,7 @@ from gitfleet.formats.managed_fields import (
 from gitfleet.formats.secret_objects import as_stored, masked_object
 from gitfleet.formats.yaml_writer import yaml_text
 from gitfleet.model.decisions import Decision
+from gitfleet.model.folder_order import FolderOrder
 from gitfleet.model.operations import Create, Delete, Keep, Operation, Refuse, Release, Update
 from gitfleet.model.state import PlacementRecord
 from gitfleet.model.works import Work
@@ -59,15 +60,17 @@ class PlannedReconcile:
     remain: Sequence[Operation] = ()
     blocked: Sequence[Work] = ()
     watched: bool = False
+    renamed: Mapping[PlacementKey, PlacementKey] = field(default_factory=dict)
+    """The old names of placements by their new ones."""
 
 
 def plan_document(planned: PlannedReconcile) -> dict[str, Any]:
     """The Plan as JSON values, placements in key order; a placement that ends with this plan is listed too."""
     decision = planned.decision
-    before, after, renamed = decision.inputs.before, decision.after, decision.inputs.renamed
+    before, after, renamed = decision.inputs.before, decision.after, planned.renamed
     unreachable = {name: seen.error for name, seen in decision.inputs.observations.items() if not seen.reachable}
     now, later = _by_placement(planned.operations), _by_placement(planned.remain)
-    pending = removals.pending(after.holds.values())
+    pending = [removal for hold in after.held.values() for removal in hold.removals if removal.rules]
     placements = [
         {
             **_placement(
@@ -80,11 +83,10 @@ def plan_document(planned: PlannedReconcile) -> dict[str, Any]:
             ),
             "formerName": str(renamed[key]) if key in renamed else None,
             "later": later_document(later.get(key, []), unreachable),
-            "moves": moves_document(key, before, after),
+            "moves": moves_document(key, before, after, pending),
         }
         for key in sorted({*after.placements, *before.placements})
     ]
-    counted = Counter(action_of(operation) for operation in planned.operations)
     return {
         "apiVersion": "gitfleet.dev/v1alpha1",
         "kind": "Plan",
@@ -100,8 +102,14 @@ def plan_document(planned: PlannedReconcile) -> dict[str, Any]:
         "runs": run_documents(before, after, decision.inputs.now),
         "evictions": evictions_document(before, after),
         "rollouts": rollout_documents(decision),
-        "summary": {action: counted[action] for action in _ACTIONS},
+        "folderOrder": FolderOrder.of(decision.inputs.desired).names,
+        "summary": _summary(planned.operations),
     }
+
+
+def _summary(operations: Iterable[Operation]) -> dict[str, int]:
+    counted = Counter(map(action_of, operations))
+    return {action: counted[action] for action in _ACTIONS}
 
 
 def _blocked(work: Work) -> dict[str, Any]:
@@ -112,19 +120,15 @@ def _blocked(work: Work) -> dict[str, Any]:
 def _holds(planned: PlannedReconcile) -> list[dict[str, Any]]:
     """The removals that wait for a person's approval. The commit is part of a hold's name: unless it is the watched
     one, or the hold is there already, the name is another once the change is merged."""
-    known, holds = planned.decision.inputs.before.holds, planned.decision.after.holds
-    return [
-        {**hold_document(hold), "nameIsFinal": planned.watched or name in known}
-        for name, hold in holds.items()
-        if hold.answer is not Status.TRUE
-    ]
+    recorded, held = planned.decision.inputs.before.holds, planned.decision.after.held
+    return [{**hold_document(hold), "nameIsFinal": planned.watched or name in recorded} for name, hold in held.items()]
 
 
 def _by_placement(operations: Iterable[Operation]) -> dict[PlacementKey, list[Operation]]:
-    found: dict[PlacementKey, list[Operation]] = {}
+    by_placement: dict[PlacementKey, list[Operation]] = {}
     for operation in operations:
-        found.setdefault(operation.placement, []).append(operation)
-    return found
+        by_placement.setdefault(operation.placement, []).append(operation)
+    return by_placement
 
 
 def action_of(operation: Operation) -> str:
@@ -169,9 +173,9 @@ def _sides(operation: Operation) -> tuple[str, str]:
         case Update(manifest=manifest, live=live):
             own = owned_fields(live.body)
             shown = union(own, operation.removes) if own is not None and operation.removes else own
-            wanted, have = as_stored(manifest.body), as_stored(live.body)
-            there = _only("", wanted, have, shown)
-            return _shown(masked_object(there)), _shown(masked_object(wanted, have))
+            stored, have = as_stored(manifest.body), as_stored(live.body)
+            live_part = _only("", stored, have, shown)
+            return _shown(masked_object(live_part)), _shown(masked_object(stored, have))
         case Delete() | Release() | Keep() | Refuse():
             return "", ""
 
@@ -185,11 +189,8 @@ def _placement(
     held: Sequence[Removal],
 ) -> dict[str, Any]:
     """`held` are its removals that wait."""
-    kept = {removal.cluster for removal in held if removal.kind is RemovalKind.BINDING}
-    kinds = {removal.kind for removal in held}
-    part = "Strategy" if kinds == {RemovalKind.STRATEGY} else "Part" if held else None
     resources, policy = record.latest_resources, record.latest_policy
-    scheduled = find_condition(record.conditions, type_of(key.kind, ConditionType.SCHEDULED))
+    scheduled = record.scheduled
     return {
         "name": key.name,
         "namespace": key.namespace or None,
@@ -202,11 +203,11 @@ def _placement(
             "reason": scheduled.reason if scheduled else Reason.SCHEDULE_PENDING.value,
             "message": scheduled.message if scheduled else "",
         },
-        "selectedResources": [object_reference(d.key) for d in resources.documents] if resources else [],
-        "clusters": _clusters(record, before, kept),
-        "removalsHeld": "Placement" if RemovalKind.PLACEMENT in kinds else part,
+        "selectedResources": [object_reference(key) for key in resources.keys] if resources else [],
+        "clusters": _clusters(record, before),
+        "removalsHeld": bool(held),
         "rollout": _rollout(record, decision),
-        "operations": [_operation(operation) for operation in operations],
+        "operations": [{**_operation(operation), **_variant(operation, record)} for operation in operations],
     }
 
 
@@ -221,23 +222,30 @@ def _operation(operation: Operation) -> dict[str, Any]:
     }
 
 
-def _clusters(record: PlacementRecord, before: PlacementRecord | None, kept: Container[str]) -> list[dict[str, Any]]:
+def _variant(operation: Operation, record: PlacementRecord) -> dict[str, str]:
+    """The variant from which an object comes; nothing where every cluster gets it."""
+    manifest = operation.manifest if isinstance(operation, Create | Update) else None
+    if manifest is None or not manifest.variants:
+        return {}
+    binding = next((b for b in record.bindings if b.cluster == operation.cluster), None)
+    variant = dict(binding.variants).get(manifest.folder) if binding is not None else None
+    return {"variant": variant} if variant is not None else {}
+
+
+def _clusters(record: PlacementRecord, before: PlacementRecord | None) -> list[dict[str, Any]]:
     bindings = {binding.cluster: binding for binding in record.bindings}
     had = {binding.cluster for binding in before.bindings} if before else set()
-    rows = [_cluster(d.cluster, d, bindings.get(d.cluster), d.cluster in kept) for d in record.decisions]
+    rows = [_cluster(d.cluster, d, bindings.get(d.cluster)) for d in record.decisions]
     named = {decision.cluster for decision in record.decisions}
-    rest = sorted((set(bindings) | had) - named)
-    return rows + [
-        _cluster(name, bindings[name].decision, bindings[name], name in kept) for name in rest if name in bindings
-    ]
+    leaving = sorted((set(bindings) | had) - named)
+    return rows + [_cluster(name, bindings[name].decision, bindings[name]) for name in leaving if name in bindings]
 
 
-def _cluster(name: str, decision: ClusterDecision | None, binding: Binding | None, kept: bool) -> dict[str, Any]:
+def _cluster(name: str, decision: ClusterDecision | None, binding: Binding | None) -> dict[str, Any]:
     score = decision.score if decision else None
     return {
         "clusterName": name,
-        "selected": decision.selected and not kept if decision else False,
-        "keptByHold": kept,
+        "selected": decision.selected if decision else False,
         "state": str(binding.state) if binding else None,
         "clusterScore": {
             "topologySpreadScore": score.topology_spread if score else 0,
@@ -245,6 +253,7 @@ def _cluster(name: str, decision: ClusterDecision | None, binding: Binding | Non
         },
         "refusedBy": decision.refused_by if decision else None,
         "reason": decision.reason if decision else ViewsText.NO_LONGER_PICKED(),
+        **({"variants": dict(binding.variants)} if binding is not None and binding.variants else {}),
     }
 
 
@@ -262,8 +271,8 @@ def _rollout(record: PlacementRecord, decision: Decision) -> list[dict[str, Any]
             for name, why in awaited.items()
         ]
     moves = [{"clusterName": m.cluster, "move": str(m.kind), "reason": m.reason} for m in plan.moves]
-    held = [{"clusterName": h.cluster, "move": "wait", "reason": h.reason} for h in plan.held]
-    rest = [
+    blocked = [{"clusterName": name, "move": "wait", "reason": why} for name, why in plan.blocked.items()]
+    unmoved = [
         {
             "clusterName": name,
             "move": "wait" if (why := awaited.get(name)) else "none",
@@ -271,7 +280,7 @@ def _rollout(record: PlacementRecord, decision: Decision) -> list[dict[str, Any]
         }
         for name in plan.up_to_date
     ]
-    return moves + held + rest
+    return moves + blocked + unmoved
 
 
 def _only(name: str, manifest: Any, live: Any, owned: OwnedFields) -> Any:
@@ -291,10 +300,10 @@ def _only(name: str, manifest: Any, live: Any, owned: OwnedFields) -> Any:
         return live
     shown: list[Any] = []
     items = owned_items(owned)
-    for item, wanted in zip(live, named_items(live, manifest, keys), strict=True):
+    for item, named_item in zip(live, named_items(live, manifest, keys), strict=True):
         fields = item_fields(items, item, keys) if isinstance(item, Mapping) else None
-        if wanted is not None:
-            shown.append(_only("", wanted, item, fields))
+        if named_item is not None:
+            shown.append(_only("", named_item, item, fields))
         elif fields is not None or owned is None:
             shown.append(item)
     return shown

@@ -8,6 +8,7 @@ from typing import Any, Final
 from gitfleet import rollout
 from gitfleet.api.bindings import is_active
 from gitfleet.api.clusters import MemberCluster, is_leaving
+from gitfleet.api.holds import Removal
 from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.formats.sentences import agreeing, counted, named_briefly
 from gitfleet.model.state import FleetState, PlacementRecord
@@ -16,22 +17,28 @@ from gitfleet.views.texts import ViewsText
 _MOST_NAMED: Final = 3
 
 
-def moves_document(key: PlacementKey, before: FleetState, after: FleetState) -> dict[str, Any]:
-    """`{leave, join, because}` of one placement between two states: clusters by name, and why in half a sentence, ""
-    when nothing moves."""
+def moves_document(
+    key: PlacementKey, before: FleetState, after: FleetState, pending: Iterable[Removal]
+) -> dict[str, Any]:
+    """`{leave, held, join, because}` of one placement between two states: clusters by name, those among them of which a
+    `pending` removal is held, and why in half a sentence, "" when nothing moves."""
     old, new = before.placements.get(key), after.placements.get(key)
     had, has = _picked(old), _picked(new)
     leave, join = sorted(had - has), sorted(has - had)
     because = " and ".join(dict.fromkeys(_causes(key, leave, join, before, after))) if leave or join else ""
-    return {"leave": leave, "join": join, "because": because}
+    held = {removal.cluster for removal in pending if removal.placement in (key, None)}
+    return {"leave": leave, "held": sorted(held.intersection(leave)), "join": join, "because": because}
 
 
 def moves_sentence(moves: Mapping[str, Any]) -> str:
-    """`3 clusters leave, 2 join, because ...`; "" when nothing moves."""
-    leave, join = len(moves["leave"]), len(moves["join"])
+    """`3 clusters leave, 1 would leave if approved, 2 join, because ...`; "" when nothing moves."""
+    held, join = len(moves["held"]), len(moves["join"])
+    leave = len(moves["leave"]) - held
     parts = [f"{counted(leave, 'cluster')} {agreeing(leave, 'leaves', 'leave')}"] if leave else []
+    if held:
+        parts.append(ViewsText.WOULD_LEAVE_IF_APPROVED(clusters=held if leave else counted(held, "cluster")))
     if join:
-        parts.append(f"{join if leave else counted(join, 'cluster')} {agreeing(join, 'joins', 'join')}")
+        parts.append(f"{join if parts else counted(join, 'cluster')} {agreeing(join, 'joins', 'join')}")
     return f"{', '.join(parts)}, because {moves['because']}" if parts else ""
 
 
@@ -52,51 +59,51 @@ def _causes(
     if old is None:
         yield ViewsText.PLACEMENT_NEW()
         return
-    gone = [name for name in leave if is_leaving(after.clusters.get(name))]
-    if gone:
-        yield ViewsText.FLEET(names=_names(gone), verb=_verb(gone, "leaves", "leave"))
+    leaving = [name for name in leave if is_leaving(after.clusters.get(name))]
+    if leaving:
+        yield ViewsText.FLEET(names=_names(leaving), verb=_verb(leaving, "leaves", "leave"))
     evictions = rollout.evicted_since(before.evictions, after.evictions)
-    evicted = [name for name in leave if (key, name) in evictions and name not in gone]
+    evicted = [name for name in leave if (key, name) in evictions and name not in leaving]
     if evicted:
         yield f"{_names(evicted)} {_verb(evicted, 'is', 'are')} evicted"
-    gone += evicted
+    leaving += evicted
     policy = _policy_cause(old, new)
-    if policy and (len(gone) < len(leave) or join):
+    if policy and (len(leaving) < len(leave) or join):
         yield policy
         return
-    if len(gone) < len(leave):
+    if len(leaving) < len(leave):
         yield ViewsText.SCHEDULED_AGAIN()
-    yield from _joining(new, gone, join, before, after)
+    yield from _joining(new, leaving, join, before, after)
 
 
 def _joining(
-    new: PlacementRecord, gone: Collection[str], join: Collection[str], before: FleetState, after: FleetState
+    new: PlacementRecord, leaving: Collection[str], join: Collection[str], before: FleetState, after: FleetState
 ) -> Iterator[str]:
     fresh = [name for name in join if name not in before.clusters]
     if fresh:
         yield ViewsText.FLEET(names=_names(fresh), verb=_verb(fresh, "joins", "join"))
-    if gone and new.placement.effective_policy.placement_type is PlacementType.PICK_N and len(fresh) < len(join):
+    if leaving and new.placement.effective_policy.placement_type is PlacementType.PICK_N and len(fresh) < len(join):
         yield "PickN finds a replacement"
         return
-    for what, changed in (("label", _labels_changed), ("taint", _taints_changed)):
-        found = [n for n in join if n not in fresh and changed(before.clusters[n], after.clusters.get(n))]
-        if found:
-            yield f"the {what}s of {_names(found)} changed"
-        fresh += found
-    rest = [name for name in join if name not in fresh]
-    if rest:
-        yield ViewsText.BECOME_ELIGIBLE(names=_names(rest), verb=_verb(rest, "has", "have"))
+    for attribute, changed in (("label", _labels_changed), ("taint", _taints_changed)):
+        names = [n for n in join if n not in fresh and changed(before.clusters[n], after.clusters.get(n))]
+        if names:
+            yield f"the {attribute}s of {_names(names)} changed"
+        fresh += names
+    eligible = [name for name in join if name not in fresh]
+    if eligible:
+        yield ViewsText.BECOME_ELIGIBLE(names=_names(eligible), verb=_verb(eligible, "has", "have"))
 
 
 def _policy_cause(old: PlacementRecord, new: PlacementRecord) -> str:
-    was, now = old.latest_policy, new.latest_policy
-    if was is None or now is None:
+    old_policy, new_policy = old.latest_policy, new.latest_policy
+    if old_policy is None or new_policy is None:
         return ""
-    if was.name != now.name:
+    if old_policy.name != new_policy.name:
         return ViewsText.POLICY_CHANGED()
-    if was.number_of_clusters != now.number_of_clusters:
+    if old_policy.number_of_clusters != new_policy.number_of_clusters:
         return ViewsText.NUMBEROFCLUSTERS_IS_AND_WAS(
-            number_of_clusters=now.number_of_clusters, number_of_clusters_2=was.number_of_clusters
+            number_of_clusters=new_policy.number_of_clusters, number_of_clusters_2=old_policy.number_of_clusters
         )
     return ""
 
@@ -113,5 +120,5 @@ def _names(clusters: Iterable[str]) -> str:
     return named_briefly(list(clusters), _MOST_NAMED)
 
 
-def _verb(clusters: Collection[str], one: str, many: str) -> str:
-    return agreeing(len(clusters), one, many)
+def _verb(clusters: Collection[str], singular: str, plural: str) -> str:
+    return agreeing(len(clusters), singular, plural)

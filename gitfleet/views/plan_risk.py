@@ -7,11 +7,13 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
 from gitfleet.api.clusters import is_leaving
+from gitfleet.api.holds import RemovalKind
 from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey
 from gitfleet.model.decisions import Decision
-from gitfleet.model.held_fields import value_at
 from gitfleet.model.operations import Create, Delete, Operation, Refuse, Update
+from gitfleet.model.rollout_fields import value_at
 from gitfleet.model.state import FleetState
+from gitfleet.model.works import manifests_on
 from gitfleet.status import object_reference
 from gitfleet.views.texts import ViewsText
 
@@ -54,14 +56,14 @@ def later_document(operations: Iterable[Operation], unreachable: Iterable[str]) 
 
 
 def _counts(kind: type[Operation], now: Sequence[Operation], later: Sequence[Operation], placed: int) -> dict[str, Any]:
-    first = [operation for operation in now if isinstance(operation, kind)]
-    rest = [operation for operation in later if isinstance(operation, kind)]
+    current = [operation for operation in now if isinstance(operation, kind)]
+    remaining = [operation for operation in later if isinstance(operation, kind)]
     # What one reconcile updates may be updated again by the next: it is one object all the same.
-    objects = {(operation.cluster, operation.key.identity) for operation in (*first, *rest)}
+    objects = {(operation.cluster, operation.key.identity) for operation in (*current, *remaining)}
     return {
         "objects": len(objects),
-        "now": len(first),
-        "later": len(objects) - len({(operation.cluster, operation.key.identity) for operation in first}),
+        "now": len(current),
+        "later": len(objects) - len({(operation.cluster, operation.key.identity) for operation in current}),
         "clusters": len({cluster for cluster, _ in objects}),
         "percent": round(100 * len(objects) / placed, 1) if placed else None,
     }
@@ -72,7 +74,7 @@ def _losses(before: FleetState, deleted: Collection[tuple[str, ObjectKey]]) -> d
     the largest share first."""
     namespaces = Counter(key.name for _, key in deleted if key.group_kind == GroupKind("", "Namespace"))
     owners = {
-        (cluster, key): str(e.placement) for cluster, found in before.inventory.items() for key, e in found.items()
+        (cluster, key): str(e.placement) for cluster, entries in before.inventory.items() for key, e in entries.items()
     }
     placed, lost = Counter(owners.values()), Counter(owners[place] for place in deleted if place in owners)
     rows = [
@@ -95,26 +97,26 @@ def _scaled_down(decision: Decision) -> list[dict[str, Any]]:
     starting; not those that have no more already."""
     rows = []
     for record in decision.after.rollouts.values():
-        size, found = record.rollout_plan.target_size, dict[str, tuple[ObjectKey, int]]()
+        size, shrinking = record.rollout_plan.target_size, dict[str, tuple[ObjectKey, int]]()
         for status in record.clusters if size is not None and not record.removing else ():
             target, reached = status.target, status.is_over and status.target_size == size
             if target is None or status.sources or reached:
                 continue
-            manifests = (one for work in decision.works.get(status.cluster, ()) for one in work.manifests)
-            written = next((_replicas(one.body) for one in manifests if one.key.identity == target.identity), 0)
+            manifests = manifests_on(decision.works, status.cluster)
+            written = next((_replicas(m.body) for m in manifests if m.key.identity == target.identity), 0)
             observation = decision.inputs.observations.get(status.cluster)
             live = observation.live.get(target) if observation is not None else None
             pods = min(written, _replicas(live.body)) if live is not None else written
             if size is not None and size < pods:
-                found[status.cluster] = target, pods
-        if found:
+                shrinking[status.cluster] = target, pods
+        if shrinking:
             rows.append(
                 {
                     "rollout": str(record.key),
-                    "object": object_reference(next(target for target, _ in found.values())),
-                    "clusters": sorted(found),
-                    "pods": sum(pods for _, pods in found.values()),
-                    "podsAfter": (size or 0) * len(found),
+                    "object": object_reference(next(target for target, _ in shrinking.values())),
+                    "clusters": sorted(shrinking),
+                    "pods": sum(pods for _, pods in shrinking.values()),
+                    "podsAfter": (size or 0) * len(shrinking),
                 }
             )
     return rows
@@ -128,11 +130,14 @@ def _replicas(body: JsonObject) -> int:
 
 
 def _leaving(before: FleetState, after: FleetState) -> list[dict[str, Any]]:
+    removals = (removal for hold in after.held.values() for removal in hold.removals)
+    held = {removal.cluster for removal in removals if removal.kind is RemovalKind.CLUSTER and removal.rules}
     return [
         {
             "clusterName": name,
             "objects": len(before.inventory.get(name, {})),
             "objectsStay": after.clusters.get(name, cluster).delete_propagation_policy.keeps_objects,
+            "held": name in held,
         }
         for name, cluster in sorted(before.clusters.items())
         if is_leaving(after.clusters.get(name))

@@ -69,9 +69,9 @@ def run_sentences(document: Mapping[str, Any]) -> Iterator[str]:
     """A run's document in lines: the run, then its stages, two to the right."""
     name = f"{document['namespace']}/{document['name']}" if document["namespace"] else document["name"]
     snapshot = f" with snapshot {document['resourceSnapshotIndex']}" if document["resourceSnapshotIndex"] else ""
-    said = f": {document['message']}" if document["message"] and not document["waits"] else ""
+    message = f": {document['message']}" if document["message"] and not document["waits"] else ""
     yield ViewsText.RUN_PLACEMENT(
-        name=name, document=document["placement"], snapshot=snapshot, document_2=document["state"], why=said
+        name=name, document=document["placement"], snapshot=snapshot, document_2=document["state"], why=message
     )
     yield from (f"  {wait}" for wait in document["waits"])
     for stage in document["stages"]:

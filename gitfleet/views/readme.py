@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from gitfleet.api.conditions import Status
-from gitfleet.api.faults import Fault, Severity
+from gitfleet.api.faults import Fault, Severity, by_cause
 from gitfleet.api.freeze_files import FreezeRules
 from gitfleet.api.values import NamespacedName
 from gitfleet.formats.sentences import and_more, counted
@@ -16,12 +16,10 @@ from gitfleet.state import paths
 from gitfleet.status import ClusterState
 from gitfleet.views.freezes import views_of
 from gitfleet.views.holds import hold_document, hold_sentence, how_to_approve, not_counted, reason_sentence
-from gitfleet.views.markdown import code_span, link, rest_lines, table_lines
+from gitfleet.views.markdown import code_span, fault_line, link, rest_lines, table_lines
 from gitfleet.views.models import ClusterView
 from gitfleet.views.overview import FleetView, WaitingFor
-from gitfleet.views.quarantines import quarantine_lines
-from gitfleet.views.rollout_pages import rollout_page_lines
-from gitfleet.views.run_pages import answer_lines, request_lines, run_lines
+from gitfleet.views.page_sections import answer_lines, quarantine_lines, request_lines, rollout_section, run_lines
 from gitfleet.views.texts import ViewsText
 
 MOST_ROWS: Final = 50
@@ -41,7 +39,7 @@ def readme_text(state: FleetState, *, now: datetime | None = None, branches: str
         _evictions(fleet),
         _freezes(state.freezes),
         run_lines(state, MOST_ROWS, now or EPOCH),
-        rollout_page_lines(state, MOST_ROWS),
+        rollout_section(state, MOST_ROWS),
         quarantine_lines(state, MOST_ROWS),
         _faults(fleet.faults),
     ]
@@ -149,7 +147,7 @@ def _placements(fleet: FleetView) -> list[str]:
 
 def _waiting_cell(waiting: WaitingFor) -> str:
     place = f"{code_span(waiting.cluster)} " if waiting.cluster else ""
-    return f"{place}{code_span(waiting.reason)}{and_more(waiting.others)}"
+    return f"{place}{code_span(waiting.reason)}{and_more(waiting.further)}"
 
 
 def _evictions(fleet: FleetView) -> list[str]:
@@ -192,9 +190,7 @@ def _faults(faults: tuple[Fault, ...]) -> list[str]:
         ViewsText.ERRORS_WARNINGS(count=counted(errors, "error"), count_2=counted(len(faults) - errors, "warning")),
         "",
     ]
-    for fault in faults[:MOST_ROWS]:
-        middle = " ".join(code_span(part) for part in (fault.object, fault.field) if part)
-        place = code_span(f"{fault.path}:{fault.line}")
-        lines.append(f"- {fault.severity.value} {place} {middle} {code_span(fault.message, 300)}")
-    lines += rest_lines(len(faults), MOST_ROWS, paths.FAULTS)
+    groups = by_cause(faults)
+    lines += [f"- {fault_line(group)}" for group in groups[:MOST_ROWS]]
+    lines += rest_lines(len(groups), MOST_ROWS, paths.FAULTS)
     return [*lines, "", ViewsText.ERRORS_KEEPS_LAST_GOOD_VERSION()] if errors else lines

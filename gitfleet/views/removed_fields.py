@@ -33,24 +33,24 @@ def going_fields(operation: Update) -> tuple[FieldTree, FieldTree]:
     """The fields that go unless the manifest has them, and those that others keep."""
     body, removes = operation.live.body, operation.removes
     entries = managed_entries(body)
-    kept: FieldTree = reduce(union, (tree_of(e) for e in entries if not is_own_apply(e)), _WHOLE)
+    retained: FieldTree = reduce(union, (tree_of(e) for e in entries if not is_own_apply(e)), _WHOLE)
     own = owned_fields(body)
     if own is None and any(map(is_own_apply, entries)):
         own = _all_of(as_stored(body))  # a stand-in for an object that nobody asked for: all of it was applied
-    kept = minus(kept, removes)
-    return union(minus(own or {}, kept, whole_items=True), removes), kept
+    retained = minus(retained, removes)
+    return union(minus(own or {}, retained, whole_items=True), removes), retained
 
 
 def removed_fields(operation: Operation) -> dict[str, Any]:
     """Their paths and values, those of Secrets masked; of many the first, and how many there are."""
-    found: Iterator[tuple[str, Any]] = iter(())
+    removed: Iterator[tuple[str, Any]] = iter(())
     if isinstance(operation, Update):
-        going, kept = going_fields(operation)
+        going, retained = going_fields(operation)
         live = masked_object(as_stored(operation.live.body))
-        at = _Trees(owned_fields(live), going or None, kept or None)
-        found = _gone("", "", as_stored(operation.manifest.body), live, at)
-    shown = [{"path": path, "value": _text(value)} for path, value in islice(found, _MOST)]
-    return {"removedFields": shown, "removedFieldCount": len(shown) + sum(1 for _ in found)}
+        at = _Trees(owned_fields(live), going or None, retained or None)
+        removed = _gone("", "", as_stored(operation.manifest.body), live, at)
+    shown = [{"path": path, "value": _text(value)} for path, value in islice(removed, _MOST)]
+    return {"removedFields": shown, "removedFieldCount": len(shown) + sum(1 for _ in removed)}
 
 
 def _all_of(body: JsonObject) -> FieldTree:
@@ -63,8 +63,8 @@ class _Trees:
 
     __slots__ = ("going", "kept", "owned")
 
-    def __init__(self, owned: OwnedFields, going: OwnedFields, kept: OwnedFields) -> None:
-        self.owned, self.going, self.kept = owned, going, kept
+    def __init__(self, owned: OwnedFields, going: OwnedFields, retained: OwnedFields) -> None:
+        self.owned, self.going, self.kept = owned, going, retained
 
     def part(self, name: str) -> _Trees:
         return _Trees(
@@ -85,12 +85,12 @@ def _gone(path: str, field: str, want: Any, have: Any, at: _Trees) -> Iterator[t
             yield from _gone_part(below, name, want.get(name), value, at.part(name))
     elif isinstance(want, list) and isinstance(have, list):
         keys = list_keys(field, want or have, at.owned)
-        for position, wanted in enumerate(named_items(have, want, keys) if keys is not None else ()):
+        for position, desired in enumerate(named_items(have, want, keys) if keys is not None else ()):
             item = have[position]
             if keys is not None and isinstance(item, Mapping):
                 # What stays the same item keeps its keys, whoever says them.
-                same = None if wanted is None else {**{key: item.get(key) for key in keys}, **wanted}
-                yield from _gone_part(f"{path}/{position}", "", same, item, at.item(item))
+                item_body = None if desired is None else {**{key: item.get(key) for key in keys}, **desired}
+                yield from _gone_part(f"{path}/{position}", "", item_body, item, at.item(item))
 
 
 def _gone_part(path: str, field: str, want: Any, have: Any, at: _Trees) -> Iterator[tuple[str, Any]]:

@@ -8,23 +8,25 @@ from typing import Final
 from gitfleet.api import runs
 from gitfleet.api.holds import Hold
 from gitfleet.api.runs import RunRecord
+from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.api.values import NamespacedName
+from gitfleet.formats.sentences import counted
 from gitfleet.model.approvals import ApprovalRequest
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.status import one_line
 from gitfleet.views.holds import approval_path, hold_document, hold_sentence, reason_sentence
 from gitfleet.views.runs import progress_of
-from gitfleet.views.snapshot_changes import changes_of_run
 from gitfleet.views.texts import ViewsText
 
 _MOST_LISTED: Final = 100
 _MOST_CHANGES: Final = 20
 _LINE_CHARACTERS: Final = 300
+_MOST_COMPARED: Final = 3
 
 
 def approval_requests(state: FleetState) -> Iterator[ApprovalRequest]:
     """The requests that nobody has answered yet."""
-    for hold in state.holds.values():
+    for hold in state.held.values():
         if hold.answer is None:
             yield _of_hold(hold)
     for request in state.approvals.values():
@@ -37,22 +39,19 @@ def _of_stage(
     run: RunRecord, request: runs.ApprovalRequest, record: PlacementRecord | None, commit: str
 ) -> Iterator[ApprovalRequest]:
     before, stages = request.task == "beforeStage", [stage.name for stage in run.status.stages]
-    every = (*run.status.stages, *filter(None, (run.status.deletion,)))
     stage = request.target_stage or ""
-    at = stages.index(stage) + (not before) if stage in stages else len(every)
-    if at == len(every):
-        return  # the run's file on the state branch is damaged
-    following, side = every[at], "before" if before else "after"
+    at = stages.index(stage) + (not before)
+    following, side = run.status.all_stages[at], "before" if before else "after"
     sections = {
         "What happened": [
             ViewsText.RUN_ROLLS_OUT_SNAPSHOT_PLACEMENT(
                 run=run.key, snapshot_index=request.snapshot_index, placement=run.placement
             ),
-            *(f"- stage {one.name}: {progress_of(one)}" for one in run.status.stages[:at]),
+            *(f"- stage {passed.name}: {progress_of(passed)}" for passed in run.status.stages[:at]),
         ],
         **{
             title: _listed(names, most=_MOST_CHANGES)
-            for title, names in (changes_of_run(run, record) if record else ())
+            for title, names in (_changes_of_run(run, record) if record else ())
         },
         f"What comes next: {'the deletion stage' if at == len(stages) else f'stage {following.name}'}": _listed(
             cluster.cluster for cluster in following.clusters
@@ -73,34 +72,16 @@ def _of_stage(
 
 def _of_hold(hold: Hold) -> ApprovalRequest:
     document = hold_document(hold)
-    asked = ViewsText.NO_LONGER_ASKS() if document["removes"] else "asks"
     happened = [
-        ViewsText.COMMIT_LISTED_BELOW(commit=hold.commit, asked=asked),
+        ViewsText.COMMIT_LISTED_BELOW(commit=hold.commit),
         *(f"- {reason_sentence(reason)}" for reason in document["reasons"]),
     ]
     sections = {
         "What happened": happened,
         f"What goes: {hold.objects} placed objects": _listed(document["removals"], document["removalCount"]),
-        "From where": _listed(
-            f"{count.cluster}: {count.objects} deleted"
-            + (ViewsText.STAY_UNMANAGED(unmanaged=count.unmanaged) if count.unmanaged else "")
-            for count in hold.clusters
-        ),
-        "What comes next": [
-            ViewsText.ONCE_WATCHED_BRANCH(),
-            ViewsText.PLACEMENTS_BUDGETS_ALLOW(),
-            *([ViewsText.STAYS_UNMANAGED_DELETED_NOBODY()] if document["unmanaged"] else []),
-        ],
+        "From where": _listed(f"{count.cluster}: {count.objects} deleted" for count in hold.clusters),
+        "What comes next": [ViewsText.ONCE_WATCHED_BRANCH(), ViewsText.PLACEMENTS_BUDGETS_ALLOW()],
     }
-    if not document["removes"]:
-        sections = {
-            "What happened": happened,
-            "What changes": _listed(document["removals"], document["removalCount"]),
-            "What comes next": [
-                ViewsText.ONCE_WATCHED_BRANCH_LATEST_SNAPSHOT(),
-                ViewsText.BUDGET_EACH_LATER_ONE(),
-            ],
-        }
     return ApprovalRequest(
         name=hold.name,
         subject="Hold",
@@ -121,14 +102,46 @@ def _how_to_answer(name: str, approval: NamespacedName) -> str:
 
 
 def _body(name: str, approval: NamespacedName, sections: Mapping[str, list[str]]) -> str:
-    return "\n\n".join([_how_to_answer(name, approval), *(_section(*section) for section in sections.items())])
-
-
-def _section(title: str, lines: list[str]) -> str:
-    return "\n".join([title, "", *(one_line(line, _LINE_CHARACTERS) for line in lines)])
+    parts = [_how_to_answer(name, approval)]
+    for title, lines in sections.items():
+        parts.append("\n".join([title, "", *(one_line(line, _LINE_CHARACTERS) for line in lines)]))
+    return "\n\n".join(parts)
 
 
 def _listed(names: Iterable[str], total: int = 0, *, most: int = _MOST_LISTED) -> list[str]:
-    found = list(names)
-    rest = max(total, len(found)) - len(found[:most])
-    return [*(f"- {name}" for name in found[:most]), *([f"- and {rest} more"] if rest else [])]
+    listed = list(names)
+    omitted = max(total, len(listed)) - len(listed[:most])
+    return [*(f"- {name}" for name in listed[:most]), *([f"- and {omitted} more"] if omitted else [])]
+
+
+def _changes_of_run(run: RunRecord, record: PlacementRecord) -> Iterator[tuple[str, list[str]]]:
+    """A title and names of objects for each snapshot that the run's clusters had before it began to update them, newest
+    first, at most three; where they had none, what goes out. Counts and names, never values: they may be secret."""
+    new = record.snapshot_named(run.snapshot)
+    if new is None:
+        return
+    now = {binding.cluster: binding.resource_snapshot for binding in record.bindings}
+    had = {c.former.resource_snapshot if c.former else now.get(c.cluster) for c in run.status.clusters} - {new.name}
+    versions = [snapshot for snapshot in reversed(record.resource_snapshots) if snapshot.name in had]
+    for old in versions[:_MOST_COMPARED]:
+        yield _compared(old, new)
+    if not versions:
+        yield (
+            ViewsText.GOES_OUT(count=counted(len(new.keys), "object")),
+            sorted(map(str, new.keys)),
+        )
+
+
+def _compared(old: ResourceSnapshot, new: ResourceSnapshot) -> tuple[str, list[str]]:
+    title = ViewsText.CHANGES_FROM_SNAPSHOT(old=old.index)
+    if old.manifests is None or new.manifests is None:
+        return title, [ViewsText.NOT_KNOWN_OBJECTS_SNAPSHOT_NOT()]
+    before, after = old.by_variant, new.by_variant
+    changes = {
+        "removed": {str(m.key) for place, m in before.items() if place not in after},
+        "changed": {str(m.key) for place, m in after.items() if place in before and before[place].digest != m.digest},
+        "added": {str(m.key) for place, m in after.items() if place not in before},
+    }
+    counts = ", ".join(f"{len(keys)} {word}" for word, keys in changes.items())
+    names = [f"{word} {key}" for word, keys in changes.items() for key in sorted(keys)]
+    return f"{title}: {counts}", names

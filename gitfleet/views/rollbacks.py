@@ -54,7 +54,7 @@ class Rollback:
 
 def rollback_of(
     state: FleetState,
-    wanted: Desired,
+    desired: Desired,
     name: str,
     index: int,
     strategy: str | None,
@@ -67,13 +67,13 @@ def rollback_of(
     key = PlacementKey(namespace, own)
     record = state.placements.get(key)
     if record is None:
-        raise no_placement(name, [str(known) for known in state.placements])
-    snapshot = _snapshot_of(state, wanted, record, index)
+        raise no_placement(name, [str(key) for key in state.placements])
+    snapshot = _snapshot_of(state, desired, record, index)
     if not record.placement.strategy.external:
         if strategy is not None:
             raise BadInput(ViewsText.ROLLS_OUT_ROLLINGUPDATE(name=name), hint="leave --strategy away")
-        return _pin(record, snapshot, wanted, is_taken)
-    under_way = [run for run in wanted.runs.values() if _is_under_way(state, run, key)]
+        return _pin(record, snapshot, desired, is_taken)
+    under_way = [run for run in desired.runs.values() if _is_under_way(state, run, key)]
     active = [binding for binding in record.bindings if is_active(binding)]
     if active and not under_way and all(b.resource_snapshot == snapshot.name for b in active):
         sentence = ViewsText.EVERY_CLUSTER_SNAPSHOT_ALREADY(name=name, index=index)
@@ -82,9 +82,9 @@ def rollback_of(
     chosen = strategy or (runs[-1].strategy_name if runs else None)
     if chosen is None:
         raise BadInput(ViewsText.NO_RUN_WHOSE_STRATEGY_COULD(name=name), hint=ViewsText.NAME_ONE_STRATEGY())
-    if NamespacedName(namespace, chosen) not in wanted.strategies:
-        known = ", ".join(str(found) for found in wanted.strategies) or "none"
-        raise BadInput(ViewsText.NO_STRATEGY(chosen=chosen), hint=ViewsText.NAME_ONE_STRATEGY_STRATEGIES(known=known))
+    if NamespacedName(namespace, chosen) not in desired.strategies:
+        names = ", ".join(str(strategy_key) for strategy_key in desired.strategies) or "none"
+        raise BadInput(ViewsText.NO_STRATEGY(chosen=chosen), hint=ViewsText.NAME_ONE_STRATEGY_STRATEGIES(known=names))
     run_name = free_name(f"{own[:_LONGEST_STEM]}-back-to-{index}", lambda n: is_taken(_path("runs", n, namespace)))
     run = StagedRun(
         key=NamespacedName(namespace, run_name),
@@ -92,14 +92,14 @@ def rollback_of(
         strategy_name=chosen,
         resource_snapshot_index=str(index),
     )
-    ended = tuple(_file_of(run, ViewsText.RUN_UNDER_WAY(run=run.key), wanted) for run in under_way)
+    ended = tuple(_file_of(run, ViewsText.RUN_UNDER_WAY(run=run.key), desired) for run in under_way)
     warning = _failed_with(snapshot, record, runs)
     return Rollback(written=run, path=_path("runs", run_name, namespace), remove=ended, warning=warning)
 
 
 def _failed_with(snapshot: ResourceSnapshot, record: PlacementRecord, runs: Iterable[RunRecord]) -> str:
     """That the last run of this content failed, and why; "" where it did not, or none was."""
-    named = {one.name for one in record.resource_snapshots if one.hash == snapshot.hash}
+    named = {version.name for version in record.resource_snapshots if version.hash == snapshot.hash}
     last = next((run for run in reversed([*runs]) if run.snapshot in named and run.finished), None)
     if last is None or staged.run_phase(last.status) is not staged.RunPhase.FAILED:
         return ""
@@ -107,18 +107,18 @@ def _failed_with(snapshot: ResourceSnapshot, record: PlacementRecord, runs: Iter
 
 
 def _pin(
-    record: PlacementRecord, snapshot: ResourceSnapshot, wanted: Desired, is_taken: Callable[[str], bool]
+    record: PlacementRecord, snapshot: ResourceSnapshot, desired: Desired, is_taken: Callable[[str], bool]
 ) -> Rollback:
     """The pin to a snapshot, in the file of the one that the placement has."""
     key, latest = record.placement.key, record.latest_resources
-    there = next((pin for pin in wanted.pins.values() if pin.placement == key), None)
-    if latest is not None and latest.hash == snapshot.hash and (there is None or there.digest == snapshot.hash):
+    pinned = next((pin for pin in desired.pins.values() if pin.placement == key), None)
+    if latest is not None and latest.hash == snapshot.hash and (pinned is None or pinned.digest == snapshot.hash):
         hint = ViewsText.NOTHING_GO_BACK_FROM()
         raise BadInput(ViewsText.ROLLS_OUT_CONTENT_SNAPSHOT_ALREADY(key=key, snapshot=snapshot.index), hint=hint)
-    if there is not None:
-        name, path = there.name, _file_of(there, ViewsText.PINNED_ALREADY(key=key), wanted)
+    if pinned is not None:
+        name, path = pinned.name, _file_of(pinned, ViewsText.PINNED_ALREADY(key=key), desired)
     else:
-        name = free_name(key.name, lambda n: n in wanted.pins or is_taken(_path(PINS, n, key.namespace)))
+        name = free_name(key.name, lambda n: n in desired.pins or is_taken(_path(PINS, n, key.namespace)))
         path = _path(PINS, name, key.namespace)
     return Rollback(written=Pin(name=name, placement=key, snapshot=snapshot.index, digest=snapshot.hash), path=path)
 
@@ -128,36 +128,36 @@ def _path(folder: str, name: str, namespace: str) -> str:
 
 
 def _is_under_way(state: FleetState, run: StagedRun, key: PlacementKey) -> bool:
-    known = state.runs.get(run.key)
-    return PlacementKey(run.key.namespace, run.placement_name) == key and (known is None or not known.finished)
+    record = state.runs.get(run.key)
+    return PlacementKey(run.key.namespace, run.placement_name) == key and (record is None or not record.finished)
 
 
-def _file_of(written: StagedRun | Pin, what: str, wanted: Desired) -> str:
+def _file_of(written: StagedRun | Pin, sentence: str, desired: Desired) -> str:
     """The file of an object that is to change; BadInput where it has other objects too."""
     path = written.origin.path if written.origin is not None else ""
-    others = [
+    contained = [
         value
-        for found in wanted.objects.values()
-        for value in found.values()
+        for by_name in desired.objects.values()
+        for value in by_name.values()
         if getattr(value, "origin", None) is not None and value.origin.path == path
     ]
-    if not path or len(others) != 1 or any(manifest.origin.path == path for manifest in wanted.payload):
+    if not path or len(contained) != 1 or any(manifest.origin.path == path for manifest in desired.payload):
         raise BadInput(
-            ViewsText.HOLDS_OTHER_OBJECTS_TOO(what=what, path=path or "its file"),
+            ViewsText.HOLDS_OTHER_OBJECTS_TOO(what=sentence, path=path or "its file"),
             hint=ViewsText.TAKE_OUT_FILE(),
         )
     return path
 
 
-def _snapshot_of(state: FleetState, wanted: Desired, record: PlacementRecord, index: int) -> ResourceSnapshot:
+def _snapshot_of(state: FleetState, desired: Desired, record: PlacementRecord, index: int) -> ResourceSnapshot:
     """The snapshot to go back to; BadInput where it is not there or is quarantined, also by a file that no reconcile
     has seen yet."""
     name = str(record.placement.key)
     snapshot = next((s for s in record.resource_snapshots if s.index == index), None)
     if snapshot is None:
-        known = ", ".join(str(s.index) for s in record.resource_snapshots) or "none"
-        raise BadInput(ViewsText.NO_SNAPSHOT(name=name, index=index), hint=f"snapshots: {known}")
-    one = in_force(wanted, state.quarantines).get(record.placement.key, {}).get(snapshot.hash)
-    if one is not None:
-        raise BadInput(f"snapshot {index} of {name} {one.sentence}", hint=ViewsText.CHOOSE_ANOTHER_SNAPSHOT())
+        indexes = ", ".join(str(s.index) for s in record.resource_snapshots) or "none"
+        raise BadInput(ViewsText.NO_SNAPSHOT(name=name, index=index), hint=f"snapshots: {indexes}")
+    quarantine = in_force(desired, state.quarantines).get(record.placement.key, {}).get(snapshot.hash)
+    if quarantine is not None:
+        raise BadInput(f"snapshot {index} of {name} {quarantine.sentence}", hint=ViewsText.CHOOSE_ANOTHER_SNAPSHOT())
     return snapshot

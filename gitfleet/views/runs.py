@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Final
 
 from gitfleet.api import write
-from gitfleet.api.conditions import Conditions, find_condition
-from gitfleet.api.holds import APPROVED
+from gitfleet.api.conditions import APPROVED, Conditions, find_condition
+from gitfleet.api.holds import Hold
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.runs import (
@@ -25,7 +25,7 @@ from gitfleet.api.values import NamespacedName
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.rollout import staged
 from gitfleet.state import StateReader
-from gitfleet.views.holds import not_counted
+from gitfleet.views.holds import holds_of, not_counted, waiting_holds
 from gitfleet.views.tables import NONE
 from gitfleet.views.texts import ViewsText
 
@@ -40,9 +40,10 @@ _TELLING: Final[Mapping[staged.RunPhase, RunConditionType]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunView:
-    """A run, and the requests of its stages."""
+    """A run, the requests of its stages, and the holds with removals of its placement."""
 
     run: RunRecord
+    holds: tuple[Hold, ...] = ()
     requests: Mapping[NamespacedName, ApprovalRequest] = field(default_factory=dict)
 
     @property
@@ -62,7 +63,7 @@ class RunView:
     @property
     def stage(self) -> str:
         """The stage that it is in with its phase; a dash before the first and after the last."""
-        for stage in (*self.run.status.stages, *filter(None, (self.run.status.deletion,))):
+        for stage in self.run.status.all_stages:
             phase = staged.stage_phase(stage)
             if phase not in ("succeeded", "skipped"):
                 return f"{stage.name} {phase}" if not self.run.finished or phase == "failed" else NONE
@@ -72,8 +73,8 @@ class RunView:
     def message(self) -> str:
         """Why it does not begin, is stuck or failed; "" for one that goes on or succeeded."""
         telling = _TELLING.get(staged.run_phase(self.run.status))
-        found = find_condition(self.run.status.conditions, telling) if telling is not None else None
-        return found.message if found is not None else ""
+        condition = find_condition(self.run.status.conditions, telling) if telling is not None else None
+        return condition.message if condition is not None else ""
 
     def waits(self, now: datetime) -> tuple[str, ...]:
         """What it waits for, until when, and what lets it go on."""
@@ -87,7 +88,7 @@ class RunView:
     @property
     def updated(self) -> str:
         """How many of its clusters are updated, of all."""
-        return _count(cluster for stage in self.run.status.stages for cluster in stage.clusters)
+        return _count(self.run.status.clusters)
 
     def body(self) -> JsonObject:
         """The whole object."""
@@ -138,7 +139,9 @@ class RequestView:
 def run_views(state: StateReader, name: str | None = None) -> Iterator[RunView]:
     """Every run, or those of a name."""
     requests = {request.key: request for request in state.each(ApprovalRequest)}
-    return (RunView(run=run, requests=requests) for run in sorted(state.each(RunRecord, name), key=lambda run: run.key))
+    waiting = waiting_holds(state)
+    runs = sorted(state.each(RunRecord, name), key=lambda run: run.key)
+    return (RunView(run=run, requests=requests, holds=holds_of(run.placement, waiting)) for run in runs)
 
 
 def run_waits(kind: str, state: StateReader, name: str, now: datetime) -> tuple[str, ...]:
@@ -172,16 +175,16 @@ def last_run_failures(
 
 def request_views(state: StateReader, name: str | None = None) -> Iterator[RequestView]:
     """Every approval request, or those of a name."""
-    found = sorted(state.each(ApprovalRequest, name), key=lambda request: request.key)
-    return (RequestView(request=request) for request in found)
+    requests = sorted(state.each(ApprovalRequest, name), key=lambda request: request.key)
+    return (RequestView(request=request) for request in requests)
 
 
 def pending_request(state: FleetState, run: str, stage: str) -> ApprovalRequest | None:
     """The unanswered request for a stage of a run (`name` or `namespace/name`)."""
     for request in state.approvals.values():
         namespace = f"{request.key.namespace}/" if request.key.namespace else ""
-        asked = (f"{namespace}{request.parent_run}", request.target_stage) == (run, stage)
-        if asked and request.answer is None:
+        matches = (f"{namespace}{request.parent_run}", request.target_stage) == (run, stage)
+        if matches and request.answer is None:
             return request
     return None
 
@@ -191,15 +194,15 @@ def progress_of(stage: StageStatus) -> str:
     do not count yet."""
     under_way = [cluster for cluster in stage.clusters if staged.cluster_phase(cluster) is staged.ClusterPhase.UPDATING]
     soaking = sum(staged.soaking_since(cluster) is not None for cluster in under_way)
-    said = f"{staged.stage_phase(stage)}, {_count(stage.clusters)} clusters"
-    return f"{said}, {soaking} soaking" if soaking else said
+    text = f"{staged.stage_phase(stage)}, {_count(stage.clusters)} clusters"
+    return f"{text}, {soaking} soaking" if soaking else text
 
 
 def _count(clusters: Iterable[ClusterUpdate]) -> str:
-    found = list(clusters)
-    return f"{sum(staged.cluster_phase(cluster) == 'updated' for cluster in found)}/{len(found)}"
+    listed = list(clusters)
+    return f"{sum(staged.cluster_phase(cluster) == 'updated' for cluster in listed)}/{len(listed)}"
 
 
 def _status(conditions: Conditions, type_: str) -> str:
-    found = find_condition(conditions, type_)
-    return found.status.value if found is not None else ""
+    condition = find_condition(conditions, type_)
+    return condition.status.value if condition is not None else ""

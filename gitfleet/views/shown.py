@@ -62,7 +62,7 @@ def _policy(policy: JsonValue) -> Any:
         return policy
     shown: dict[str, Any] = {"placementType": PlacementType.PICK_ALL.value, **policy}
     if isinstance(spread := policy.get("topologySpreadConstraints"), list):
-        shown["topologySpreadConstraints"] = [{**_SPREAD, **one} if isinstance(one, Mapping) else one for one in spread]
+        shown["topologySpreadConstraints"] = [{**_SPREAD, **c} if isinstance(c, Mapping) else c for c in spread]
     return shown
 
 
@@ -84,8 +84,8 @@ def _filled(value: JsonValue) -> Any:
 def _whole_seconds(value: JsonValue) -> Any:
     match value:
         case str():
-            found = _EXACT_TIME.fullmatch(value)
-            return f"{found[1]}Z" if found else value
+            match = _EXACT_TIME.fullmatch(value)
+            return f"{match[1]}Z" if match else value
         case Mapping():
             return {n: v if n.startswith("valueIn") else _whole_seconds(v) for n, v in value.items()}
         case list():

@@ -38,5 +38,5 @@ def age(since: datetime | None, now: datetime) -> str:
         return f"{days}d{hours % 24}h" if hours % 24 else f"{days}d"
     if days < 730:
         return f"{days}d"
-    years, rest = divmod(days, 365)
-    return f"{years}y{rest}d" if years < 8 and rest else f"{years}y"
+    years, remaining_days = divmod(days, 365)
+    return f"{years}y{remaining_days}d" if years < 8 and remaining_days else f"{years}y"

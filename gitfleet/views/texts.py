@@ -9,7 +9,8 @@ class ViewsText(TextTable):
     """A code, and its sentence with the names of the values in it."""
 
     ABOUT_NO_CLUSTER_FAR = "is about no cluster so far: none that it selects has what it names"
-    ADD_CONFIG_REPO = "To {do}, add {path} to the config repo:"
+    ADD_CONFIG_REPO = "To approve, add {path} to the config repo:"
+    ALL_REMOVALS = "all removals of the fleet"
     AND_MORE_IN = "and {count} more in [{path}]({path})"
     APPLYING_LEAVES_ROLLOUT = "  applying {what} leaves {why} to the rollout"
     ASK_ONE = "ask for one of: {kinds}"
@@ -17,15 +18,11 @@ class ViewsText(TextTable):
     BATCHES_PODS = "  batches of {map}{and_more} pods"
     BECOME_ELIGIBLE = "{names} {verb} become eligible"
     BEING_REMOVED = "it is being removed"
-    BUDGET_EACH_LATER_ONE = (
-        "budget, and so does each later one. Until then it needs runs, and all other changes go out."
-    )
-    CANNOT_READ_CORRECT = "it cannot be read; correct it"
     CHANGES_FROM_SNAPSHOT = "What changes from snapshot {old}"
     CHOOSE_ANOTHER_SNAPSHOT = "choose another snapshot"
     CLUSTERS_WORKLOAD_ROLLOUTS_STATE = "Clusters of workload rollouts by state"
     CLUSTER_NO_LONGER_WANTED = "is on the cluster and no longer wanted"
-    COMMIT_LISTED_BELOW = "Commit {commit} {asked} for what is listed below. As this may be an accident, it is held:"
+    COMMIT_LISTED_BELOW = "Commit {commit} removes what is listed below. The removal rules hold it:"
     EACH_HEALTHY = ", each healthy for {stage}"
     END_LEFT_OUT = "The end is left out: this is too long for a comment."
     ERRORS_KEEPS_LAST_GOOD_VERSION = "What has errors keeps its last good version."
@@ -44,7 +41,7 @@ class ViewsText(TextTable):
     )
     GOES_OUT = "What goes out: {count}"
     HAND_ADD_CONFIG_REPO = '- By hand: add {code_span} to the config repo; `status: "False"` there rejects.'
-    HELD_GITFLEET_GET_HOLDS = "{what} of {names} are held: `gitfleet get holds`"
+    HELD_GITFLEET_GET_HOLDS = "removals of {names} wait for an approval: `gitfleet get holds`"
     HELD_NOT_HAPPEN = "What is held does not happen. Taking the change back ends it."
     HOLDS_OTHER_OBJECTS_TOO = "{what}, and {path} holds other objects too"
     IS_IN = "{head} is in {document}"
@@ -53,7 +50,6 @@ class ViewsText(TextTable):
     LAST_PASS = "last pass"
     LAST_RUN = "{key}: its last run {run} {end}: {view}"
     LATER_STEPS_COUNTED_IF_EVERY = "Later steps are counted as if every step before them succeeds, nobody changes anything meanwhile, held removals stay held and quarantined content stays back, every approval of a run is given, and a cluster that does not answer has what was recorded."
-    LET_CHANGE = "let it change"
     MAY_BE_EXECUTED = "may be executed"
     MEMBER_CLUSTERS_STATE = "Member clusters by state"
     MERGE_BRANCH = ", or merge the branch {code_span}"
@@ -76,7 +72,6 @@ class ViewsText(TextTable):
     NOT_ROLLED_OUT_LONG_FILE = "It is not rolled out as long as its file is in the config repo."
     NO_ANSWER_YET = "no answer yet"
     NO_KIND_STATE_BRANCH = 'there is no kind "{word}" on the state branch'
-    NO_LONGER_ASKS = "no longer asks"
     NO_LONGER_PICKED = "no longer picked"
     NO_PLACEMENT = 'there is no placement "{name}"'
     NO_PLACEMENT_BUT_RUN_PLACEMENT = '"{name}" is no placement but a run of placement {placement}'
@@ -86,19 +81,16 @@ class ViewsText(TextTable):
     NO_WORKLOAD_ROLLOUT = 'there is no workload rollout "{name}"'
     NUMBEROFCLUSTERS_IS_AND_WAS = "numberOfClusters is {number_of_clusters} and was {number_of_clusters_2}"
     ONCE_WATCHED_BRANCH = (
-        "Once this is on the watched branch, the next reconcile removes it, cluster by cluster as far as the"
-    )
-    ONCE_WATCHED_BRANCH_LATEST_SNAPSHOT = (
-        "Once this is on the watched branch, the latest snapshot goes to every cluster within the placement's"
+        "Once this is on the watched branch, gitfleet deletes it on at most maxUnavailable clusters at a time."
     )
     ONLY_WORKLOAD_ROLLOUTS_PAUSED = "only workload rollouts can be paused, and {kind} is none"
     PINNED_ALREADY = "{key} is pinned already"
-    PLACEMENTS_BUDGETS_ALLOW = "placements' budgets allow. Until then it stays as it is, and all other changes go out."
+    PLACEMENTS_BUDGETS_ALLOW = "Until then it stays as it is. All other changes roll out."
     PLACEMENTS_CLUSTERS = "Placements on clusters"
     PLACEMENT_DELETED = "the placement is deleted"
     PLACEMENT_NEW = "the placement is new"
     POLICY_CHANGED = "its policy changed"
-    REJECTS_AFTER_ALL = '{path} rejects it. To {do} after all, set the status there to "True":'
+    REJECTS_AFTER_ALL = "{path} rejects it. To approve after all, set the status there to 'True':"
     REJECT_CLOSING_DELETING_BRANCH_ANSWERS = "- To reject: {code_span}. Closing or deleting a branch answers nothing."
     REMOVALS_WAIT_APPROVAL = "removals wait for an approval: gitfleet get holds"
     REMOVAL_HELD = "{state} (removal held)"
@@ -120,12 +112,8 @@ class ViewsText(TextTable):
     SINCE_WHEN_STAGED_UPDATE_RUN = "Since when a staged update run is at its last condition"
     STAGED_UPDATE_RUNS = "## Staged update runs: {count} under way"
     STAGES_WAIT_APPROVAL = "## Stages that wait for approval: {count}"
-    STAYS_UNMANAGED_DELETED_NOBODY = "What stays unmanaged is deleted by nobody."
     STAYS_UNTIL_ROLLOUT_LETS_GO = "  {what} stays until the rollout lets it go"
-    STAY_CLUSTERS_LEAVE_FLEET = "; {stay} stay on clusters that leave the fleet, unmanaged"
-    STAY_UNMANAGED = ", {unmanaged} stay unmanaged"
     TAKE_OUT_FILE = "take it out of that file, which ends it, and roll back then"
-    UNTIL_CORRECTED = "until it is corrected"
     UNTIL_FILE_REMOVED = "until the file is removed"
     UP_DATE = "up to date"
     WAITS_TAKE_OFF = "{view} waits to take {placement} off {cluster}: {waits}"
@@ -135,4 +123,5 @@ class ViewsText(TextTable):
     WORKLOAD_ROLLOUTS_UNDER_WAY = "## Workload rollouts: {count} under way, {over} with nothing left to do"
     WORKLOAD_ROLLOUT_NOT_FILE_ANY = "workload rollout {rollout} is not in its file any more"
     WRONG_FILES_RECONCILED_COMMIT = "What is wrong with files of the reconciled commit"
+    WOULD_LEAVE_IF_APPROVED = "{clusters} would leave if a person approves"
     WROTE_IT = "   ({writer} wrote it{time})"

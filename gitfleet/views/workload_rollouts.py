@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Final
 
 from gitfleet.api import write
@@ -95,38 +96,44 @@ class RolloutProgress:
                 return 0
             case RollingState.SUCCEEDED | RollingState.FINALISING:
                 return self.batches
-            case _:
+            case (
+                RollingState.ROLLING_IN_BATCHES
+                | RollingState.FAILING
+                | RollingState.ABANDONING
+                | RollingState.FAILED
+                | RollingState.ABANDONED
+            ):
                 return min(self.status.current_batch + 1, self.batches)
 
     @property
     def pods(self) -> str:
         """How many pods have the new content: `4 of 10 pods upgraded, 3 ready`."""
-        one = self.status
-        size = counted(one.target_size, "pod")
-        return f"{one.upgraded_replicas} of {size} upgraded, {one.upgraded_ready_replicas} ready"
+        status = self.status
+        size = counted(status.target_size, "pod")
+        return f"{status.upgraded_replicas} of {size} upgraded, {status.upgraded_ready_replicas} ready"
 
     @property
     def message(self) -> str:
         """What it waits for, or why it ended, as its condition says; "" where none does."""
-        found = telling_condition(self.status)
-        return found.message if found is not None else ""
+        condition = telling_condition(self.status)
+        return condition.message if condition is not None else ""
 
     def lines(self) -> Iterator[str]:
         """All of it in lines, the first one the cluster, those below two to the right."""
-        one = self.status
+        status = self.status
         yield (
-            f"{one.cluster}: {self.place}: {self.pods}"
+            f"{status.cluster}: {self.place}: {self.pods}"
             if not self.is_idle
-            else ViewsText.NOTHING_ROLL_YET_2(cluster=one.cluster)
+            else ViewsText.NOTHING_ROLL_YET_2(cluster=status.cluster)
         )
         if self.message and not self.is_idle:
             yield f"  {self.message}"
-        if len(sizes := batch_sizes(self.record.rollout_plan, one)) > 1:
+        if len(sizes := batch_sizes(self.record.rollout_plan, status)) > 1:
             yield ViewsText.BATCHES_PODS(
                 map=", ".join(map(str, sizes[:_MOST_SIZES])), and_more=and_more(len(sizes) - _MOST_SIZES)
             )
-        yield from (f"  {webhook_sentence(webhook)}" for webhook in one.webhooks)
-        yield from (f"  {measurement_sentence(measurement)}" for measurement in one.measurements)
+        yield from (f"  {webhook_sentence(webhook)}" for webhook in status.webhooks)
+        yield from (f"  {measurement_sentence(measurement)}" for measurement in status.measurements)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,8 +165,8 @@ class RolloutView:
     @property
     def state(self) -> str:
         """The state of its clusters; of several, the one that people must see first."""
-        found = {one.state for one in self.clusters}
-        return next((str(state) for state in _URGENT_FIRST if state in found), NONE)
+        states = {progress.state for progress in self.clusters}
+        return next((str(state) for state in _URGENT_FIRST if state in states), NONE)
 
     @property
     def sub_state(self) -> str:
@@ -170,7 +177,7 @@ class RolloutView:
     @property
     def done(self) -> str:
         """On how many clusters nothing is left to do, of all."""
-        return f"{sum(one.is_done for one in self.clusters)}/{len(self.clusters)}"
+        return f"{sum(progress.is_done for progress in self.clusters)}/{len(self.clusters)}"
 
     @property
     def batch(self) -> str:
@@ -181,8 +188,9 @@ class RolloutView:
     @property
     def ready(self) -> str:
         """How many pods have the new content and are ready, of those that there are to be, on all clusters."""
-        rolling = [one.status for one in self.clusters if not one.is_idle]
-        return f"{sum(one.upgraded_ready_replicas for one in rolling)}/{sum(one.target_size for one in rolling)}"
+        rolling = [progress.status for progress in self.clusters if not progress.is_idle]
+        ready = sum(status.upgraded_ready_replicas for status in rolling)
+        return f"{ready}/{sum(status.target_size for status in rolling)}"
 
     @property
     def since(self) -> datetime:
@@ -192,9 +200,9 @@ class RolloutView:
     @property
     def message(self) -> str:
         """What the cluster that people must see first waits for, or why it ended."""
-        for one in self.clusters:
-            if one.state == self.state and one.message:
-                return f"{one.status.cluster}: {one.message}"
+        for progress in self.clusters:
+            if progress.state == self.state and progress.message:
+                return f"{progress.status.cluster}: {progress.message}"
         return "" if self.clusters else NOWHERE
 
     def body(self) -> JsonObject:
@@ -205,12 +213,12 @@ class RolloutView:
         """How far it is on each cluster, in lines."""
         if not self.clusters:
             yield NOWHERE
-        for one in self.clusters:
-            yield from one.lines()
+        for progress in self.clusters:
+            yield from progress.lines()
 
     @property
     def _behind(self) -> RolloutProgress | None:
-        return min((one for one in self.clusters if not one.is_idle), key=lambda one: one.batch, default=None)
+        return min((p for p in self.clusters if not p.is_idle), key=lambda p: p.batch, default=None)
 
 
 def target_of(record: RolloutRecord) -> str:
@@ -228,39 +236,35 @@ def webhook_sentence(webhook: WebhookStatus) -> str:
     when = f" at {time_text(webhook.at)}" if webhook.at is not None else ""
     times = webhook.attempt + webhook.asked
     attempt = f", attempt {times + 1}" if times else ""
-    said = f": {webhook.message}" if webhook.message else ""
+    message = f": {webhook.message}" if webhook.message else ""
     outcome = webhook.outcome or ViewsText.NO_ANSWER_YET()
-    return f"webhook {webhook.type} {webhook.name}{batch}: {outcome}{when}{attempt}{said}"
+    return f"webhook {webhook.type} {webhook.name}{batch}: {outcome}{when}{attempt}{message}"
 
 
-def measurement_sentence(one: Measurement) -> str:
+def measurement_sentence(measurement: Measurement) -> str:
     """One measurement with its query, so that anybody can make it again."""
-    values = ", ".join(f"{value:g}" for value in one.values) or one.outcome or ViewsText.NO_ANSWER_YET()
-    verdict = f" {one.verdict}" if one.verdict is not None else ""
-    said = f" ({one.message})" if one.message else ""
-    against = f" against {one.baseline}" if one.baseline else ""
-    return f"metric {one.metric}: {values} at {time_text(one.at)}{verdict}{said}: {one.provider} {one.query}{against}"
+    values = ", ".join(f"{value:g}" for value in measurement.values) or measurement.outcome or ViewsText.NO_ANSWER_YET()
+    verdict = f" {measurement.verdict}" if measurement.verdict is not None else ""
+    message = f" ({measurement.message})" if measurement.message else ""
+    against = f" against {measurement.baseline}" if measurement.baseline else ""
+    head = f"metric {measurement.metric}: {values} at {time_text(measurement.at)}{verdict}{message}"
+    return f"{head}: {measurement.provider} {measurement.query}{against}"
 
 
 def rollout_views(state: StateReader, name: str | None = None) -> Iterator[RolloutView]:
     """Every workload rollout, or those of a name."""
-    return (RolloutView(record=one) for one in by_key(state.each(RolloutRecord, name)))
+    return (RolloutView(record=record) for record in by_key(state.each(RolloutRecord, name)))
 
 
 def rollout_failures(records: Iterable[RolloutRecord]) -> list[str]:
     """Which rollouts failed, on the first of their clusters where they did and why, in a sentence each."""
-    failed = (
-        next((one for one in RolloutView(record=record).clusters if one.status.rolling_state is _FAILED), None)
-        for record in by_key(records)
-    )
-    return [
-        ViewsText.ROLLOUT_FAILED(record=one.record.key, cluster=one.status.cluster, one=one.message)
-        for one in failed
-        if one
-    ]
-
-
-_FAILED = RollingState.FAILED
+    sentences = []
+    for record in by_key(records):
+        failed = (p for p in RolloutView(record=record).clusters if p.status.rolling_state is RollingState.FAILED)
+        for first in islice(failed, 1):
+            text = ViewsText.ROLLOUT_FAILED(record=record.key, cluster=first.status.cluster, one=first.message)
+            sentences.append(text)
+    return sentences
 
 
 def by_key(records: Iterable[RolloutRecord]) -> list[RolloutRecord]:

@@ -7,43 +7,29 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gitfleet.api.objects import ObjectKey
+from gitfleet.api.rollout_plans import RolloutOrder
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import ClusterRolloutStatus, RollingState, RolloutRecord
 from gitfleet.formats.sentences import counted
 from gitfleet.model.calls import Call
 from gitfleet.model.failures import Failures, Subject
+from gitfleet.model.rolling import wait_for
 from gitfleet.workload.cases import Advanced
-from gitfleet.workload.conditions import message_of
 from gitfleet.workload.finding import named_by, placement_of
-from gitfleet.workload.lookup import Lookup, Request
-from gitfleet.workload.nowhere import why_nowhere
+from gitfleet.workload.lookup import Lookup, Request, record_of
 from gitfleet.workload.on_cluster import Turn, on_cluster
-from gitfleet.workload.phases import phase_of
-from gitfleet.workload.records import record_of
+from gitfleet.workload.phases import message_of, phase_of
+from gitfleet.workload.seam import Advance
 from gitfleet.workload.texts import WorkloadText
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Advance:
-    """The records after the pass, the calls that are to be under way, when time alone changes something, and what waits
-    by itself, or for a person, in a sentence each."""
-
-    rollouts: Mapping[NamespacedName, RolloutRecord] = field(default_factory=dict)
-    calls: tuple[Call, ...] = ()
-    wake_at: datetime | None = None
-    waiting: tuple[str, ...] = ()
-    asks: tuple[str, ...] = ()
-    asking: frozenset[tuple[str, NamespacedName]] = frozenset()
-    """The rollouts that wait for a person or a gate, each with its cluster."""
-
-
 @dataclass(slots=True)
-class _Found:
+class _Result:
     """What a pass comes to."""
 
     lookup: Lookup
     calls: list[Call] = field(default_factory=list)
-    wakes: list[datetime] = field(default_factory=list)
+    wakes: list[datetime | None] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
     asks: list[str] = field(default_factory=list)
     asking: set[tuple[str, NamespacedName]] = field(default_factory=set)
@@ -51,81 +37,83 @@ class _Found:
 
 def advance_workloads(request: Request, failures: Failures) -> Advance:
     """One pass over all rollouts. One that fails, or a cluster of one, stays as it is, and is noted."""
-    found, records = _Found(Lookup(request)), dict[NamespacedName, RolloutRecord]()
-    for before in request.before.values():
+    result, records = _Result(Lookup(request)), dict[NamespacedName, RolloutRecord]()
+    previous = request.state.rollouts
+    for before in previous.values():
         for status in before.clusters:
-            found.lookup.claim(before, status)
-    for key in sorted({*request.rollouts, *request.before}):
-        subject, known = Subject("WorkloadRollout", str(key)), request.before.get(key)
-        record = failures.contain(subject, known, _advance_one, key, found, failures)
+            result.lookup.claim(before, status)
+    for key in sorted({*request.inputs.desired.rollouts, *previous}):
+        subject = Subject("WorkloadRollout", str(key))
+        record = failures.contain(subject, previous.get(key), _advance_one, key, result, failures)
         if record is not None:
             records[key] = record
-    same = records.keys() == request.before.keys() and all(records[k] is one for k, one in request.before.items())
     return Advance(
-        rollouts=request.before if same else records,
-        calls=tuple(found.calls),
-        wake_at=min(found.wakes, default=None),
-        waiting=tuple(found.waiting),
-        asks=tuple(found.asks),
-        asking=frozenset(found.asking),
+        rollouts=previous if records == previous else records,
+        calls=tuple(result.calls),
+        wake_at=min(filter(None, result.wakes), default=None),
+        waiting=tuple(result.waiting),
+        asks=tuple(result.asks),
+        asking=frozenset(result.asking),
     )
 
 
-def _advance_one(key: NamespacedName, found: _Found, failures: Failures) -> RolloutRecord | None:
-    before, record = found.lookup.request.before.get(key), _record(key, found.lookup.request)
+def _advance_one(key: NamespacedName, result: _Result, failures: Failures) -> RolloutRecord | None:
+    before, record = result.lookup.request.state.rollouts.get(key), _record(key, result.lookup.request)
     if record is None:
         return None
     renewed = before is not None and (before.removing, before.rollout_plan) != (record.removing, record.rollout_plan)
-    known, statuses, first = {one.cluster: one for one in record.clusters}, list[ClusterRolloutStatus](), ""
+    previous, statuses, first = {status.cluster: status for status in record.clusters}, list[ClusterRolloutStatus](), ""
+    first_stopped = False
     moving, stopped = list[tuple[str, str]](), list[tuple[str, str]]()
-    for name in _clusters_of(record, known, found.lookup):
+    for name in _clusters_of(record, previous, result.lookup):
         status, subject = (
-            known.get(name) or ClusterRolloutStatus(cluster=name),
+            previous.get(name, ClusterRolloutStatus(cluster=name)),
             Subject("WorkloadRollout", str(key), name),
         )
-        turn, kept = Turn(first, renewed), Advanced(status=status)
-        advanced = failures.contain(subject, kept, on_cluster, record, status, turn, found.lookup)
+        turn, fallback = Turn(first, renewed), Advanced(status=status)
+        advanced = failures.contain(subject, fallback, on_cluster, record, status, turn, result.lookup)
         if advanced is None:
             continue
         statuses.append(advanced.status)
-        found.lookup.claim(record, advanced.status)
-        found.calls += advanced.calls
-        found.wakes += [advanced.wake_at] if advanced.wake_at is not None else []
+        result.lookup.claim(record, advanced.status)
+        result.calls += advanced.calls
+        result.wakes.append(advanced.wake_at)
         if advanced.asks or advanced.status.rolling_state is RollingState.FAILED:
-            found.asking.add((name, key))
+            result.asking.add((name, key))
             stopped.append((name, advanced.waits or _ending(advanced.status)))
+        elif first_stopped and advanced.waits == first:
+            result.asking.add((name, key))
         elif advanced.waits:
-            found.asking |= {(name, key)} if advanced.gated else set()
+            if advanced.gated:
+                result.asking.add((name, key))
             moving.append((name, advanced.waits))
-        if record.order == "sequential" and not first and not _is_through(advanced):
-            first = WorkloadText.CLUSTER_COMES_FIRST(name=name)
-    found.waiting += _sentences(key, moving)
-    found.asks += _sentences(key, stopped)
+        if record.order is RolloutOrder.SEQUENTIAL and not first and not _is_through(advanced):
+            first, first_stopped = WorkloadText.CLUSTER_COMES_FIRST(name=name), (name, key) in result.asking
+    result.waiting += _sentences(key, moving)
+    result.asks += _sentences(key, stopped)
     if record.removing and not statuses:
         return None
-    if not statuses and (why := why_nowhere(record, found.lookup.request)):
-        found.asks.append(f"rollout {key}: {why}")
     clusters = tuple(statuses)
     return record if clusters == record.clusters else replace(record, clusters=clusters)
 
 
 def _record(key: NamespacedName, request: Request) -> RolloutRecord | None:
     """The record as the commit wants it, before anything moves."""
-    wanted, before = request.rollouts.get(key), request.before.get(key)
-    if wanted is not None:
-        return record_of(wanted, before, request.templates, request.now)
-    if before is None or before.removing or key in request.kept:
+    rollout, before = request.inputs.desired.rollouts.get(key), request.state.rollouts.get(key)
+    if rollout is not None:
+        return record_of(rollout, before, request.inputs.desired.metric_templates, request.inputs.now)
+    if before is None or before.removing or request.inputs.desired.refused:
         return before
     return replace(before, removing=True)
 
 
-def _sentences(key: NamespacedName, said: Iterable[tuple[str, str]]) -> Iterator[str]:
+def _sentences(key: NamespacedName, waits: Iterable[tuple[str, str]]) -> Iterator[str]:
     """One sentence for a rollout, about the first of its clusters."""
-    found = list(said)
-    if found:
-        more = f" (and {counted(len(found) - 1, 'more cluster')})" if len(found) > 1 else ""
-        name, why = found[0]
-        yield f"rollout {key} on {name}{more}: {why}"
+    listed = list(waits)
+    if listed:
+        more = f" (and {counted(len(listed) - 1, 'more cluster')})" if len(listed) > 1 else ""
+        name, why = listed[0]
+        yield wait_for(why, f"rollout {key} on {name}{more}: {why}")
 
 
 def _ending(status: ClusterRolloutStatus) -> str:
@@ -139,17 +127,17 @@ def _is_through(advanced: Advanced) -> bool:
     return state is RollingState.SUCCEEDED or (state is RollingState.VERIFYING_SPEC and not advanced.waits)
 
 
-def _clusters_of(record: RolloutRecord, known: Mapping[str, ClusterRolloutStatus], lookup: Lookup) -> list[str]:
+def _clusters_of(record: RolloutRecord, previous: Mapping[str, ClusterRolloutStatus], lookup: Lookup) -> list[str]:
     """The clusters that a rollout is about, and those that it was about, by name."""
     request, selector = lookup.request, record.clusters_selector
-    names = {name for name in known if name in request.clusters}
+    names = {name for name in previous if name in request.state.clusters}
     if record.removing:
         return sorted(names)
     placement, named = placement_of(record), named_by(record)
-    for name, cluster in request.clusters.items():
+    for name, cluster in request.state.clusters.items():
         if selector is not None and not selector.matches(cluster.labels):
             continue
-        placed = placement is not None and placement in lookup.wanted_on(name).snapshots
+        placed = placement is not None and placement in lookup.placed_on(name).snapshots
         if placed or _has(named, lookup, name):
             names.add(name)
     return sorted(names)
@@ -157,6 +145,6 @@ def _clusters_of(record: RolloutRecord, known: Mapping[str, ClusterRolloutStatus
 
 def _has(named: Collection[ObjectKey], lookup: Lookup, cluster: str) -> bool:
     """Whether a placement brings the target to a cluster, which is named first, or one of the workloads is there."""
-    wanted, observation = lookup.wanted_on(cluster).manifests, lookup.request.observations.get(cluster)
+    manifests, observation = lookup.placed_on(cluster).manifests, lookup.request.inputs.observations.get(cluster)
     live = observation.live if observation is not None else {}
-    return any(key.identity in wanted for key in list(named)[:1]) or any(live.get(key) is not None for key in named)
+    return any(key.identity in manifests for key in list(named)[:1]) or any(live.get(key) is not None for key in named)

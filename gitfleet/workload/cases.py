@@ -19,20 +19,14 @@ from gitfleet.api.workload_records import (
 from gitfleet.formats.managed_fields import is_own_apply, managed_entries
 from gitfleet.formats.times import time_text
 from gitfleet.model.calls import Answers, Call
-from gitfleet.model.held_fields import ABSENT, Fields
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import RefusedStep
-from gitfleet.model.rolling import Frozen
-from gitfleet.workload.fields import key_text
-from gitfleet.workload.finding import Found, Wanted, live_of
+from gitfleet.model.rolling import Frozen, Passage
+from gitfleet.model.rollout_fields import ABSENT, Fields
+from gitfleet.workload.finding import NamedWorkloads, PlacedObjects, live_of
+from gitfleet.workload.goals import key_text
 from gitfleet.workload.handlers import WorkloadHandler, Workloads
 from gitfleet.workload.handlers.values import Autoscaler
-from gitfleet.workload.texts import WorkloadText
-
-
-def always_open(_: object) -> Frozen | None:
-    """A gate that keeps nothing from moving."""
-    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +41,7 @@ class Case:
 
     record: RolloutRecord
     status: ClusterRolloutStatus
-    found: Found
+    workloads: NamedWorkloads
     seen: Workloads
     template: str
     wanted_digest: str
@@ -55,6 +49,8 @@ class Case:
     applied: bool
     now: datetime
     answers: Answers
+    gate: Callable[[ClusterRolloutStatus], Passage | Frozen]
+    """Leave to move the pods of the next batch, or why they must not start to."""
     templates: Mapping[NamespacedName, MetricTemplate] = field(default_factory=dict)
     turn: str = ""
     goes_back: bool = False
@@ -64,8 +60,6 @@ class Case:
     taken_over: bool = False
     renewed: bool = False
     refused: tuple[RefusedStep, ...] = ()
-    gate: Callable[[ClusterRolloutStatus], Frozen | None] = always_open
-    """Why the pods of the next batch must not start to move; None where they may."""
 
     @property
     def about(self) -> tuple[str, str]:
@@ -75,7 +69,7 @@ class Case:
     @property
     def variables(self) -> dict[str, str]:
         """The variables of its queries."""
-        target = self.found.target
+        target = self.workloads.target
         return {
             "cluster": self.status.cluster,
             "namespace": target.namespace,
@@ -112,58 +106,53 @@ class Needed:
     sources: bool
 
     @classmethod
-    def of(cls, found: Found, wanted: Wanted, seen: Workloads) -> Needed:
+    def of(cls, workloads: NamedWorkloads, placed: PlacedObjects, seen: Workloads) -> Needed:
         """As things are on one cluster."""
-        live = {one.key.identity: one for one in (seen.target, *seen.sources) if one is not None}
+        live = {workload.key.identity: workload for workload in (seen.target, *seen.sources) if workload is not None}
 
         def is_wanted(key: ObjectKey) -> bool:
-            there = live.get(key.identity)
-            return key.identity in wanted.manifests or (there is not None and not is_placed(there))
+            observed = live.get(key.identity)
+            return key.identity in placed.manifests or (observed is not None and not is_placed(observed))
 
-        return cls(is_wanted(found.target), any(map(is_wanted, found.sources)))
-
-
-def file_is_gone(status: ClusterRolloutStatus) -> str:
-    """What a person is to do about a rollout whose file went half way, in half a sentence."""
-    return WorkloadText.FILE_GONE_CHANGE_MANIFEST_ANY(target=status.target)
+        return cls(is_wanted(workloads.target), any(map(is_wanted, workloads.sources)))
 
 
-def why_left(left: Sequence[ObjectKey], what: str, refused: Collection[RefusedStep]) -> tuple[str, bool]:
+def why_left(unfinished: Sequence[ObjectKey], what: str, refused: Collection[RefusedStep]) -> tuple[str, bool]:
     """The sentence that says which objects still have something to do, with why the last attempt failed, and whether
     only a person can change that."""
-    failed = next((one for one in refused if one.key in left), None)
-    first = failed.key if failed is not None else left[0]
-    more = f", and {len(left) - 1} more" if len(left) > 1 else ""
+    failed = next((step for step in refused if step.key in unfinished), None)
+    first = failed.key if failed is not None else unfinished[0]
+    more = f", and {len(unfinished) - 1} more" if len(unfinished) > 1 else ""
     if failed is None:
         return f"{first} {what}{more}", False
     return f"{first} {what}{more}; {failed.sentence}", failed.lasts
 
 
 def workloads_of(
-    found: Found, status: ClusterRolloutStatus, wanted: Wanted, observation: ClusterObservation
+    workloads: NamedWorkloads, status: ClusterRolloutStatus, placed: PlacedObjects, observation: ClusterObservation
 ) -> Workloads:
     """The workloads as they were observed; NotFoundHere where one of them was not."""
-    manifest = wanted.manifests.get(found.target.identity)
-    target = live_of(observation, found.target)
-    sources = tuple(live for key in found.sources if (live := live_of(observation, key)) is not None)
-    pods = pods_of(found.target, observation) or ()
+    manifest = placed.manifests.get(workloads.target.identity)
+    target = live_of(observation, workloads.target)
+    sources = tuple(live for key in workloads.sources if (live := live_of(observation, key)) is not None)
+    pods = pods_of(workloads.target, observation) or ()
     before = status.template_before
-    if manifest is not None and before == found.handler.template(manifest.body):
+    if manifest is not None and before == workloads.handler.template(manifest.body):
         before = None
     return Workloads(
         target=target,
         sources=sources,
         pods=pods,
         wanted=manifest.body if manifest is not None else None,
-        originals=originals_of(status, found.target),
+        originals=originals_of(status, workloads.target),
         before=before,
-        scalers=tuple(_scalers(found, wanted, observation)),
+        scalers=tuple(_scalers(workloads, placed, observation)),
     )
 
 
-def _scalers(found: Found, wanted: Wanted, observation: ClusterObservation) -> Iterator[Autoscaler]:
-    for workload in (found.target.identity, *(key.identity for key in found.sources)):
-        manifest = wanted.scalers.get(workload)
+def _scalers(workloads: NamedWorkloads, placed: PlacedObjects, observation: ClusterObservation) -> Iterator[Autoscaler]:
+    for workload in (workloads.target.identity, *(key.identity for key in workloads.sources)):
+        manifest = placed.scalers.get(workload)
         if manifest is not None and (live := observation.live.get(manifest.key)) is not None:
             yield Autoscaler(workload, live, manifest.body)
 
@@ -182,19 +171,19 @@ def needs_pods(status: ClusterRolloutStatus, handler: WorkloadHandler | None) ->
     return in_place and handler is not None and handler.needs_pods
 
 
-def lacks_pods(found: Found, status: ClusterRolloutStatus, observation: ClusterObservation) -> bool:
+def lacks_pods(workloads: NamedWorkloads, status: ClusterRolloutStatus, observation: ClusterObservation) -> bool:
     """Whether the pods were not read that a rollout is judged by."""
-    return needs_pods(status, found.handler) and pods_of(found.target, observation) is None
+    return needs_pods(status, workloads.handler) and pods_of(workloads.target, observation) is None
 
 
 def pods_of(target: ObjectKey, observation: ClusterObservation) -> tuple[LiveObject, ...] | None:
     """The pods of a workload, whatever version names it; None where they were not read."""
-    if (found := observation.pods.get(target)) is not None or not observation.pods:
-        return found
-    return next((pods for key, pods in observation.pods.items() if key.identity == target.identity), None)
+    if (pods := observation.pods.get(target)) is not None or not observation.pods:
+        return pods
+    return next((own for key, own in observation.pods.items() if key.identity == target.identity), None)
 
 
 def originals_of(status: ClusterRolloutStatus, target: ObjectKey) -> Fields | None:
     """The values that the target's fields had before the rollout held them."""
-    kept: JsonValue = (status.originals or {}).get(key_text(target))
-    return {p: ABSENT if v is None else v for p, v in kept.items()} if isinstance(kept, Mapping) else None
+    values: JsonValue = (status.originals or {}).get(key_text(target))
+    return {p: ABSENT if v is None else v for p, v in values.items()} if isinstance(values, Mapping) else None

@@ -2,59 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TypeAlias
+from functools import cached_property
 
-from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.metrics import MetricTemplate
 from gitfleet.api.objects import Identity, JsonObject, Manifest, ObjectKey
-from gitfleet.api.placements import PlacementKey
-from gitfleet.api.placing_policy import USUAL_POLICY, PlacingPolicy
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import MIXED, ClusterRolloutStatus, RollingState, RolloutMode, RolloutRecord
-from gitfleet.api.workload_rollouts import RolloutTrait, WorkloadRollout
-from gitfleet.model.calls import Answers
-from gitfleet.model.observations import ClusterObservation
+from gitfleet.api.workload_rollouts import AppRollout, RolloutTrait, WorkloadRollout
+from gitfleet.model.decisions import Inputs
 from gitfleet.model.operations import RefusedStep
-from gitfleet.model.rolling import Frozen, WorkloadMove
-from gitfleet.model.state import Inventory, PlacementRecord
-from gitfleet.model.works import Work
-from gitfleet.workload.cases import always_open, is_placed
-from gitfleet.workload.finding import Found, Wanted, template_id
+from gitfleet.model.rolling import Frozen, Passage, WorkloadMove
+from gitfleet.model.state import FleetState
+from gitfleet.workload.cases import is_placed
+from gitfleet.workload.finding import NamedWorkloads, PlacedObjects, template_id
 from gitfleet.workload.handlers import Handlers, WorkloadHandler, Workloads
-from gitfleet.workload.records import Templates
+from gitfleet.workload.seam import Gate, Works
 from gitfleet.workload.texts import WorkloadText
 
-Gate: TypeAlias = Callable[[WorkloadMove], Frozen | None]
-"""Why pods must not start to move; None where they may."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Request:
-    """All that workload rollouts depend on. `rollouts` and `templates` are those of the commit, `before` the records;
-    `kept` are rollouts whose absence from the commit does not count, as they may be in what cannot be read;
-    `works_before` are the works as they were until this pass."""
+    """All that workload rollouts depend on: the decided state, with the records as they were, and the works of clusters
+    before this pass and after it."""
 
-    rollouts: Mapping[NamespacedName, WorkloadRollout]
-    templates: Templates
-    before: Mapping[NamespacedName, RolloutRecord]
-    kept: Collection[NamespacedName]
-    clusters: Mapping[str, MemberCluster]
-    placements: Mapping[PlacementKey, PlacementRecord]
-    works: Mapping[str, tuple[Work, ...]]
-    inventory: Mapping[str, Inventory]
-    observations: Mapping[str, ClusterObservation]
-    answers: Answers
-    now: datetime
+    state: FleetState
+    works_before: Works
+    works: Works
+    inputs: Inputs
     handlers: Handlers
-    policy: PlacingPolicy = USUAL_POLICY
-    gate: Gate = always_open
-    works_before: Mapping[str, tuple[Work, ...]] = field(default_factory=dict)
-    refused: tuple[RefusedStep, ...] = ()
+    gate: Gate
 
 
-@dataclass(slots=True)
+@dataclass
 class Lookup:
     """What is worked out once for all rollouts of a pass: what placements want on each cluster, and what identifies the
     templates of manifests."""
@@ -66,12 +49,9 @@ class Lookup:
     """The clusters on which a workload gets fewer pods than its manifest says."""
     shrunk: dict[Identity, set[str]] = field(default_factory=dict)
     """Those on which it has got them."""
-    _wanted: dict[str, Wanted] = field(default_factory=dict)
+    _placed: dict[str, PlacedObjects] = field(default_factory=dict)
     _owned: dict[str, frozenset[Identity]] = field(default_factory=dict)
     _templates: dict[str, str] = field(default_factory=dict)
-    _named: dict[Identity, set[NamespacedName]] | None = None
-    _mixed: dict[tuple[str, ObjectKey], set[NamespacedName]] | None = None
-    _refused: dict[tuple[str, NamespacedName], list[RefusedStep]] | None = None
 
     def claim(self, record: RolloutRecord, status: ClusterRolloutStatus) -> None:
         """Note what a rollout moves on a cluster."""
@@ -79,8 +59,8 @@ class Lookup:
             return
         if self.shrinks(status):
             shrunk = status.rolling_state is RollingState.SUCCEEDED
-            found = self.shrunk if shrunk else self.shrinking if status.is_running else {}
-            found.setdefault(status.target.identity, set()).add(status.cluster)
+            clusters = self.shrunk if shrunk else self.shrinking if status.is_running else {}
+            clusters.setdefault(status.target.identity, set()).add(status.cluster)
         if status.is_running:
             for key in (status.target, *status.sources):
                 self.claims.setdefault((status.cluster, key.identity), record.key)
@@ -90,17 +70,16 @@ class Lookup:
         target = status.target
         if target is None or status.mode is not RolloutMode.SCALE or target.group_kind not in self.request.handlers:
             return False
-        manifest = self.wanted_on(status.cluster).manifests.get(target.identity)
+        manifest = self.placed_on(status.cluster).manifests.get(target.identity)
         size = self.request.handlers[target.group_kind].size
         return manifest is not None and status.target_size < size(manifest.body)
 
-    def closed(self, status: ClusterRolloutStatus) -> Frozen | None:
-        """The gate that keeps a rollout from moving the pods of its next batch; None where it may. Budgets count before
-        the first one alone: two rollouts that are under way would wait for each other."""
-        keys = tuple(key for key in (status.target, *status.sources) if key is not None)
+    def passage(self, status: ClusterRolloutStatus) -> Passage | Frozen:
+        """Leave to move the pods of a next batch, or the gate that keeps a rollout from that. Budgets count before the
+        first one alone: two rollouts that are under way would wait for each other."""
         move = WorkloadMove(
             cluster=status.cluster,
-            workloads=keys,
+            workloads=tuple(filter(None, (status.target, *status.sources))),
             resizes=status.mode is RolloutMode.SCALE,
             shrinks=self.shrinks(status) and not status.is_running,
             shrinking=self.shrinking,
@@ -108,68 +87,76 @@ class Lookup:
         )
         return self.request.gate(move)
 
-    def is_named_by_other(self, record: RolloutRecord, found: Found) -> bool:
+    def is_named_by_other(self, record: RolloutRecord, workloads: NamedWorkloads) -> bool:
         """Whether another rollout of the commit names the target: that one has it from now on."""
-        named = self._named
-        if named is None:
-            named = self._named = {}
-            for key, one in self.request.rollouts.items():
-                if isinstance(one, RolloutTrait):
-                    named.setdefault(one.target.identity, set()).add(key)
-        return bool(named.get(found.target.identity, set()) - {record.key})
+        return bool(self._named.get(workloads.target.identity, set()) - {record.key})
 
-    def is_mixed(self, record: RolloutRecord, cluster: str, found: Found) -> bool:
+    @cached_property
+    def _named(self) -> Mapping[Identity, set[NamespacedName]]:
+        named = defaultdict[Identity, set[NamespacedName]](set)
+        for key, rollout in self.request.inputs.desired.rollouts.items():
+            if isinstance(rollout, RolloutTrait):
+                named[rollout.target.identity].add(key)
+        return named
+
+    def is_mixed(self, record: RolloutRecord, cluster: str, workloads: NamedWorkloads) -> bool:
         """Whether another rollout has left the target with pods of two contents."""
-        mixed = self._mixed
-        if mixed is None:
-            mixed = self._mixed = {}
-            for key, other in self.request.before.items():
-                for status in other.clusters:
-                    if status.last_template == MIXED and status.target is not None:
-                        mixed.setdefault((status.cluster, status.target), set()).add(key)
-        return bool(mixed.get((cluster, found.target), set()) - {record.key})
+        return bool(self._mixed.get((cluster, workloads.target), set()) - {record.key})
 
-    def claimed_by_other(self, record: RolloutRecord, cluster: str, found: Found) -> str:
+    @cached_property
+    def _mixed(self) -> Mapping[tuple[str, ObjectKey | None], set[NamespacedName]]:
+        mixed = defaultdict[tuple[str, ObjectKey | None], set[NamespacedName]](set)
+        for key, record in self.request.state.rollouts.items():
+            for status in record.clusters:
+                if status.last_template == MIXED:
+                    mixed[status.cluster, status.target].add(key)
+        return mixed
+
+    def claimed_by_other(self, record: RolloutRecord, cluster: str, workloads: NamedWorkloads) -> str:
         """Why the workloads are not this rollout's to move, "" where they are."""
-        for key in (found.target, *found.sources):
-            other = self.claims.get((cluster, key.identity), record.key)
-            if other != record.key:
-                return WorkloadText.ROLLOUT_MOVES_LET_ONE_ROLLOUT(other=other, key=key)
+        for key in (workloads.target, *workloads.sources):
+            owner = self.claims.get((cluster, key.identity), record.key)
+            if owner != record.key:
+                return WorkloadText.ROLLOUT_MOVES_LET_ONE_ROLLOUT(other=owner, key=key)
         return ""
 
     def is_owned(self, cluster: str, key: ObjectKey) -> bool:
         """Whether an object is gitfleet's: what a placement left on the cluster is not."""
         if cluster not in self._owned:
-            self._owned[cluster] = frozenset(one.identity for one in self.request.inventory.get(cluster, {}))
+            self._owned[cluster] = frozenset(own.identity for own in self.request.state.inventory.get(cluster, {}))
         return key.identity in self._owned[cluster]
 
     def refused(self, record: RolloutRecord, status: ClusterRolloutStatus) -> tuple[RefusedStep, ...]:
         """Which of its steps on a cluster the pass before could not carry out."""
-        if self._refused is None:
-            self._refused = {}
-            for one in self.request.refused:
-                self._refused.setdefault((one.cluster, one.rollout), []).append(one)
         return tuple(self._refused.get((status.cluster, record.key), ()))
 
-    def wanted_on(self, cluster: str) -> Wanted:
-        """What placements want on a cluster."""
-        if cluster not in self._wanted:
-            self._wanted[cluster] = Wanted.of(self.request.works.get(cluster, ()))
-        return self._wanted[cluster]
+    @cached_property
+    def _refused(self) -> Mapping[tuple[str, NamespacedName], list[RefusedStep]]:
+        refused = defaultdict[tuple[str, NamespacedName], list[RefusedStep]](list)
+        for step in self.request.inputs.refused:
+            refused[step.cluster, step.rollout].append(step)
+        return refused
 
-    def template_before(self, status: ClusterRolloutStatus, found: Found) -> JsonObject | None:
+    def placed_on(self, cluster: str) -> PlacedObjects:
+        """What placements want on a cluster."""
+        if cluster not in self._placed:
+            self._placed[cluster] = PlacedObjects.of(self.request.works.get(cluster, ()))
+        return self._placed[cluster]
+
+    def template_before(self, status: ClusterRolloutStatus, workloads: NamedWorkloads) -> JsonObject | None:
         """The pod template that a target goes back to: that which its placement had, once it brings another one over
         what was rolled out."""
-        key, cluster = found.target.identity, status.cluster
+        key, cluster = workloads.target.identity, status.cluster
         before, now = self.request.works_before.get(cluster, ()), self.request.works.get(cluster, ())
         if before == now:
             return status.template_before
-        was, wanted = Wanted.of(before).manifests.get(key), self.wanted_on(cluster).manifests.get(key)
-        if was is None or wanted is None:
+        last_manifest = PlacedObjects.of(before).manifests.get(key)
+        manifest = self.placed_on(cluster).manifests.get(key)
+        if last_manifest is None or manifest is None:
             return status.template_before
-        template = found.handler.template(was.body)
-        rolled_out = status.last_template in ("", template_id(found.handler, was.body))
-        is_new = rolled_out and template != found.handler.template(wanted.body)
+        template = workloads.handler.template(last_manifest.body)
+        rolled_out = status.last_template in ("", template_id(workloads.handler, last_manifest.body))
+        is_new = rolled_out and template != workloads.handler.template(manifest.body)
         return template if is_new else status.template_before
 
     def template(
@@ -189,10 +176,50 @@ class Lookup:
         """Whether a manifest was applied as it is; what no placement has is as it is."""
         if manifest is None:
             return True
-        entry = self.request.inventory.get(cluster, {}).get(manifest.key)
+        entry = self.request.state.inventory.get(cluster, {}).get(manifest.key)
         return entry is not None and entry.uid is not None and entry.applied_digest == manifest.digest
 
     def is_taken_over(self, cluster: str, manifest: Manifest | None) -> bool:
         """Whether somebody else made what a manifest was applied to."""
-        entry = self.request.inventory.get(cluster, {}).get(manifest.key) if manifest is not None else None
+        entry = self.request.state.inventory.get(cluster, {}).get(manifest.key) if manifest is not None else None
         return entry is not None and entry.taken_over
+
+
+Templates = Mapping[NamespacedName, MetricTemplate]
+
+
+def record_of(
+    rollout: WorkloadRollout, before: RolloutRecord | None, templates: Templates, now: datetime
+) -> RolloutRecord:
+    """A rollout with what the commit says, and how far it is. A template that the commit has no more stays as it was
+    while the rollout names it."""
+    plan = rollout.rollout_plan
+    if isinstance(rollout, AppRollout) and rollout.revert_on_delete:
+        plan = replace(plan, revert_on_delete=True)
+    known_templates = {**({t.key: t for t in before.templates} if before is not None else {}), **templates}
+    metrics = (*plan.canary_metric, *(metric for batch in plan.batches for metric in batch.canary_metric))
+    references = (metric.template_ref for metric in metrics)
+    keys = sorted({NamespacedName(r.namespace or rollout.key.namespace, r.name) for r in references})
+    new = RolloutRecord(
+        key=rollout.key,
+        kind=rollout.kind,
+        created=before.created if before is not None else now,
+        rollout_plan=plan,
+        clusters_selector=rollout.clusters,
+        order=rollout.order,
+        # Without what only its file has.
+        templates=tuple(replace(known_templates[k], body={}, origin=None) for k in keys if k in known_templates),
+        clusters=before.clusters if before is not None else (),
+    )
+    match rollout:
+        case RolloutTrait():
+            new = replace(new, target_ref=rollout.target_ref, source_ref=rollout.source_ref)
+        case AppRollout():
+            new = replace(
+                new,
+                placement_ref=rollout.placement_ref,
+                target_revision=rollout.target_revision,
+                source_revision=rollout.source_revision,
+                component_list=rollout.component_list,
+            )
+    return before if before == new else new

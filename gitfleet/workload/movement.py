@@ -5,43 +5,28 @@ from what was observed, so that whoever begins again does the same.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 
 from gitfleet.api.objects import Identity, ObjectKey
+from gitfleet.api.placing_policy import PlacingPolicy
 from gitfleet.api.rollout_plans import RolloutStrategy
 from gitfleet.api.values import NamespacedName
-from gitfleet.api.workload_records import (
-    FOLLOWED,
-    RELEASED,
-    ClusterRolloutStatus,
-    RollingState,
-    RolloutMode,
-    RolloutRecord,
-)
+from gitfleet.api.workload_records import RELEASED, ClusterRolloutStatus, RollingState, RolloutMode, RolloutRecord
 from gitfleet.formats.canonical_json import json_text
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.model.held_fields import ABSENT, Fields, FieldValue, HeldByCluster, HeldFields, value_at
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import DeletePod, Patch, RolloutWrite
+from gitfleet.model.rollout_fields import ABSENT, FieldValue, RolloutFields, value_at
 from gitfleet.model.works import Work
-from gitfleet.workload.autoscaled import scaling_of
-from gitfleet.workload.cases import Needed, file_is_gone, lacks_pods, workloads_of
-from gitfleet.workload.fields import merge_patch, pending
-from gitfleet.workload.finding import Found, NotFoundHere, Wanted
-from gitfleet.workload.goals import goal_of, step_of
+from gitfleet.workload.cases import Needed, lacks_pods, workloads_of
+from gitfleet.workload.finding import NamedWorkloads, NotFoundHere, PlacedObjects, denial
+from gitfleet.workload.goals import goal_of, merge_patch, pending, scaling_of, step_of
 from gitfleet.workload.handlers import Goal, Handlers, Scaling, Step, Workloads
 from gitfleet.workload.handlers.reading import REPLICAS, kept_fields
 from gitfleet.workload.phases import LETTING_GO, phase_of
+from gitfleet.workload.seam import Movement
 from gitfleet.workload.texts import WorkloadText
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Movement:
-    """What rollouts hold, by cluster and object, and what they do."""
-
-    held: HeldByCluster = field(default_factory=dict)
-    steps: tuple[RolloutWrite, ...] = ()
 
 
 def movement(
@@ -54,37 +39,63 @@ def movement(
 ) -> Movement:
     """What each record holds and does on each of its clusters that answers. Where one fails, or where not all that it
     names was read, nothing is written to its workloads, and none of them goes."""
-    held: dict[str, dict[Identity, HeldFields]] = {}
+    fields_by_cluster: dict[str, dict[Identity, RolloutFields]] = {}
     steps: list[RolloutWrite] = []
-    wanted: dict[str, Wanted] = {}
+    placed: dict[str, PlacedObjects] = {}
     for key, record in rollouts.items():
         for status in record.clusters:
             observation = observations.get(status.cluster)
             beside = status.sources or status.named or status.emptied
-            if observation is None or not observation.reachable or not (beside or _holds(status)):
+            if observation is None or not observation.reachable or not (beside or _is_active(status)):
                 continue
-            if status.cluster not in wanted:
-                wanted[status.cluster] = Wanted.of(works.get(status.cluster, ()))
+            if status.cluster not in placed:
+                placed[status.cluster] = PlacedObjects.of(works.get(status.cluster, ()))
             subject = Subject("WorkloadRollout", str(key), status.cluster)
-            on = (record, status, wanted[status.cluster], observation, handlers, now)
-            here = failures.contain(subject, _untouched(record, status, WorkloadText.CANNOT_JUDGED()), _on_cluster, *on)
-            if here is not None:
-                held.setdefault(status.cluster, {}).update(here.held.get(status.cluster, {}))
-                steps += here.steps
-    return Movement(held=held, steps=tuple(steps))
+            on = (record, status, placed[status.cluster], observation, handlers, now)
+            moving = failures.contain(
+                subject, _untouched(record, status, WorkloadText.CANNOT_JUDGED()), _on_cluster, *on
+            )
+            if moving is not None:
+                fields_by_cluster.setdefault(status.cluster, {}).update(moving.fields.get(status.cluster, {}))
+                steps += moving.steps
+    return Movement(fields=fields_by_cluster, steps=tuple(steps))
 
 
-def _holds(status: ClusterRolloutStatus) -> bool:
+def permitted(moving: Movement, rollouts: Mapping[NamespacedName, RolloutRecord], policy: PlacingPolicy) -> Movement:
+    """What rollouts set and do, without the steps of those that may not move what they name: nothing is written to
+    their workloads."""
+    denied: dict[tuple[NamespacedName, str], str] = {}
+    for key, record in rollouts.items():
+        for status in record.clusters:
+            keys = filter(None, (status.target, *status.sources, *status.named))
+            if why := denial(policy, record, keys):
+                denied[key, status.cluster] = why
+    if not denied:
+        return moving
+
+    def judged(fields: RolloutFields, cluster: str) -> RolloutFields:
+        why = denied.get((fields.rollout, cluster))
+        return fields if why is None else replace(fields, fields={}, stays=True, untouched=why)
+
+    fields_by_cluster = {
+        cluster: {identity: judged(fields, cluster) for identity, fields in objects.items()}
+        for cluster, objects in moving.fields.items()
+    }
+    steps = tuple(step for step in moving.steps if (step.rollout, step.cluster) not in denied)
+    return Movement(fields=fields_by_cluster, steps=steps)
+
+
+def _is_active(status: ClusterRolloutStatus) -> bool:
     """Whether a rollout holds anything: not before there is something to roll out, nor once all is done in place."""
     if status.rolling_state is RollingState.VERIFYING_SPEC:
         return not status.is_idle
-    return status.let_go != FOLLOWED and step_of(status) is not None
+    return step_of(status) is not None
 
 
 def _on_cluster(
     record: RolloutRecord,
     status: ClusterRolloutStatus,
-    wanted: Wanted,
+    placed: PlacedObjects,
     observation: ClusterObservation,
     handlers: Handlers,
     now: datetime,
@@ -94,28 +105,28 @@ def _on_cluster(
         return None
     if target.group_kind not in handlers:
         return _untouched(record, status, WorkloadText.NO_HANDLER_INSTALLED(group_kind=target.group_kind))
-    found = Found(target=target, sources=status.sources, handler=handlers[target.group_kind])
+    workloads = NamedWorkloads(target=target, sources=status.sources, handler=handlers[target.group_kind])
     try:
-        seen = workloads_of(found, status, wanted, observation)
+        seen = workloads_of(workloads, status, placed, observation)
     except NotFoundHere as not_read:
         return _untouched(record, status, str(not_read))
-    needed, beside = Needed.of(found, wanted, seen), dict(_beside(record, status, wanted, observation))
-    if lacks_pods(found, status, observation):  # what is judged by them would be moved wrongly
+    needed, beside = Needed.of(workloads, placed, seen), dict(_beside(record, status, placed, observation))
+    if lacks_pods(workloads, status, observation):  # what is judged by them would be moved wrongly
         return _untouched(record, status, WorkloadText.PODS_NOT_READ(target=target))
-    wants = _wants(record, status, found, seen, now) if _holds(status) else None
+    wants = _wants(record, status, workloads, seen, now) if _is_active(status) else None
     if wants is None:  # nothing is to be moved, as with a first deployment in place
-        kept = {key.identity: _kept(record, status, needed, key, seen) for key in status.sources}
-        return Movement(held={status.cluster: {**kept, **beside}})
+        sources = {key.identity: _source_fields(record, status, needed, key, seen) for key in status.sources}
+        return Movement(fields={status.cluster: {**sources, **beside}})
     step, goal = wants
     moves = _moves(status)
     # An autoscaler is bounded while pods move, and where they stay half way.
     is_free = not moves and step is not Step.KEEP
-    scaling = scaling_of(found.handler, replace(seen, scalers=()) if is_free else seen, goal, step)
+    scaling = scaling_of(workloads.handler, replace(seen, scalers=()) if is_free else seen, goal, step)
     # What is given back is given back by steps: an apply would write only a part of it.
     enforced = (moves and step is not Step.RELEASE) or step is Step.HOLD
-    fields = dict(_held(record, status, scaling, (seen, needed), enforced=enforced))
+    fields = dict(_fields(record, status, scaling, (seen, needed), enforced=enforced))
     steps = tuple(_steps(record, status, scaling, seen)) if moves else ()
-    return Movement(held={status.cluster: {**fields, **beside}}, steps=steps)
+    return Movement(fields={status.cluster: {**fields, **beside}}, steps=steps)
 
 
 def _moves(status: ClusterRolloutStatus) -> bool:
@@ -124,37 +135,37 @@ def _moves(status: ClusterRolloutStatus) -> bool:
 
 
 def _beside(
-    record: RolloutRecord, status: ClusterRolloutStatus, wanted: Wanted, observation: ClusterObservation
-) -> Iterator[tuple[Identity, HeldFields]]:
+    record: RolloutRecord, status: ClusterRolloutStatus, placed: PlacedObjects, observation: ClusterObservation
+) -> Iterator[tuple[Identity, RolloutFields]]:
     """What is held beside the workloads that are moved: nothing is written to those that the rollout names from now on
     before it is about them, and those that earlier ones emptied get no pods back."""
-    is_wanted = any(key.identity in wanted.manifests for key in status.named)  # else all of them may go
+    is_wanted = any(key.identity in placed.manifests for key in status.named)  # else all of them may go
     for key in status.named:
         untouched = WorkloadText.NOT_ABOUT_WORKLOAD_YET()
-        yield key.identity, HeldFields(rollout=record.key, untouched=untouched, stays=is_wanted)
-    for one in status.emptied:
-        manifest, live = wanted.manifests.get(one.key.identity), observation.live.get(one.key)
-        if manifest is not None and live is not None and manifest.digest == one.digest:
-            yield one.key.identity, HeldFields(rollout=record.key, fields=kept_fields(live.body, (REPLICAS,)))
+        yield key.identity, RolloutFields(rollout=record.key, untouched=untouched, stays=is_wanted)
+    for emptied in status.emptied:
+        manifest, live = placed.manifests.get(emptied.key.identity), observation.live.get(emptied.key)
+        if manifest is not None and live is not None and manifest.digest == emptied.digest:
+            yield emptied.key.identity, RolloutFields(rollout=record.key, fields=kept_fields(live.body, (REPLICAS,)))
 
 
-def _kept(
+def _source_fields(
     record: RolloutRecord, status: ClusterRolloutStatus, needed: Needed, key: ObjectKey, seen: Workloads
-) -> HeldFields:
+) -> RolloutFields:
     """A source that is not moved now: it gets no pods back, and none at all where it is still to be made."""
     live = _live(seen, key)
     fields = kept_fields(live.body, (REPLICAS,)) if live is not None else {REPLICAS: 0}
-    return _held_as(record, status, needed, key, fields)
+    return RolloutFields(rollout=record.key, fields=fields, stays=_stays(status, needed, key))
 
 
 def _untouched(record: RolloutRecord, status: ClusterRolloutStatus, why: str) -> Movement:
-    keys = [key for key in (status.target, *status.sources, *status.named) if key is not None]
-    held = {key.identity: HeldFields(rollout=record.key, stays=True, untouched=why) for key in keys}
-    return Movement(held={status.cluster: held})
+    keys = filter(None, (status.target, *status.sources, *status.named))
+    fields = {key.identity: RolloutFields(rollout=record.key, stays=True, untouched=why) for key in keys}
+    return Movement(fields={status.cluster: fields})
 
 
 def _wants(
-    record: RolloutRecord, status: ClusterRolloutStatus, found: Found, seen: Workloads, now: datetime
+    record: RolloutRecord, status: ClusterRolloutStatus, workloads: NamedWorkloads, seen: Workloads, now: datetime
 ) -> tuple[Step, Goal] | None:
     """The step and its goal; None where nothing is to be held."""
     chosen = step_of(status)
@@ -162,42 +173,31 @@ def _wants(
         return None
     step, batch = chosen
     if step is Step.HOLD:
-        return None if seen.target is None and not status.sources else (step, _holding(seen, found))
+        return None if seen.target is None and not status.sources else (step, _resting(seen, workloads))
     is_letting_go = phase_of(status.rolling_state, status.batch_rolling_state) in LETTING_GO
     is_paused = record.rollout_plan.paused and status.is_running and not is_letting_go
     return Step.KEEP if is_paused else step, goal_of(record.rollout_plan, status, now, batch)
 
 
-def _held(
+def _fields(
     record: RolloutRecord,
     status: ClusterRolloutStatus,
     scaling: Scaling,
-    there: tuple[Workloads, Needed],
+    observed: tuple[Workloads, Needed],
     *,
     enforced: bool,
-) -> Iterator[tuple[Identity, HeldFields]]:
+) -> Iterator[tuple[Identity, RolloutFields]]:
     """What is held of each workload. What is not `enforced`, as it is over, stays as it is on the cluster."""
-    seen, needed = there
+    seen, needed = observed
     for key in {*scaling.fields, *status.sources}:
         live, of_key = _live(seen, key), scaling.fields.get(key)
         if of_key is None:
-            yield key.identity, _kept(record, status, needed, key, seen)
+            yield key.identity, _source_fields(record, status, needed, key, seen)
             continue
         fields = kept_fields(live.body, of_key) if live is not None and not enforced else of_key
         if key == status.target and _is_manifests(record, status, seen):
             fields = {}
-        yield key.identity, _held_as(record, status, needed, key, fields)
-
-
-def _held_as(
-    record: RolloutRecord, status: ClusterRolloutStatus, needed: Needed, key: ObjectKey, fields: Fields
-) -> HeldFields:
-    held = HeldFields(rollout=record.key, fields=fields, stays=_stays(status, needed, key))
-    if status.let_go == FOLLOWED:
-        return replace(held, stays_as=f"is over, and the pods of {status.target} are not ready yet")
-    if record.removing and status.is_over:
-        return replace(held, stays_as=f"is over, and {file_is_gone(status)}")
-    return held
+        yield key.identity, RolloutFields(rollout=record.key, fields=fields, stays=_stays(status, needed, key))
 
 
 def _is_manifests(record: RolloutRecord, status: ClusterRolloutStatus, seen: Workloads) -> bool:
@@ -209,10 +209,10 @@ def _is_manifests(record: RolloutRecord, status: ClusterRolloutStatus, seen: Wor
     return record.rollout_plan.target_size is None and isinstance(written, int) and written > 0
 
 
-def _holding(seen: Workloads, found: Found) -> Goal:
-    sizes = tuple(found.handler.size(one.body) for one in seen.sources)
-    has = found.handler.size(seen.target.body) if seen.target is not None else 0
-    mode = RolloutMode.SOURCE_TO_TARGET if found.sources and (sum(sizes) or not has) else RolloutMode.IN_PLACE
+def _resting(seen: Workloads, workloads: NamedWorkloads) -> Goal:
+    sizes = tuple(workloads.handler.size(source.body) for source in seen.sources)
+    has = workloads.handler.size(seen.target.body) if seen.target is not None else 0
+    mode = RolloutMode.SOURCE_TO_TARGET if workloads.sources and (sum(sizes) or not has) else RolloutMode.IN_PLACE
     size, strategy = sum(sizes) + has, RolloutStrategy.INCREASE_FIRST
     return Goal(mode=mode, strategy=strategy, original=size, size=size, source_sizes=sizes)
 
@@ -233,9 +233,8 @@ def _stays(status: ClusterRolloutStatus, needed: Needed, key: ObjectKey) -> bool
 
 
 def _live(seen: Workloads, key: ObjectKey) -> LiveObject | None:
-    scalers = (one.live for one in seen.scalers)
-    found = (one for one in (seen.target, *seen.sources, *scalers) if one is not None)
-    return next((one for one in found if one.key.identity == key.identity), None)
+    observed = filter(None, (seen.target, *seen.sources, *(scaler.live for scaler in seen.scalers)))
+    return next((live for live in observed if live.key.identity == key.identity), None)
 
 
 def _steps(

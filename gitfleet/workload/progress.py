@@ -8,26 +8,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import assert_never
+from typing import Any, assert_never
 
 from gitfleet.analysis import AnalysisVerdict, Scope
 from gitfleet.analysis import advance as analyse
 from gitfleet.api.rollout_plans import WebhookType
-from gitfleet.api.workload_records import MIXED, RELEASED, ClusterRolloutStatus, RolloutMode, WorkloadReason
+from gitfleet.api.workload_records import RELEASED, ClusterRolloutStatus, RolloutMode, WorkloadReason
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.sentences import counted
 from gitfleet.formats.times import time_text
 from gitfleet.model.calls import Call
-from gitfleet.model.rolling import Frozen
-from gitfleet.workload.batches import UnusablePlan, last_batch
+from gitfleet.model.rolling import Frozen, Passage
 from gitfleet.workload.cases import Advanced, Case, is_settling, why_left
-from gitfleet.workload.conditions import entered, waiting
-from gitfleet.workload.goals import batches_for, goal_of, left_to_change
+from gitfleet.workload.goals import UnusablePlan, batches_for, goal_of, last_batch, left_to_change
 from gitfleet.workload.handlers import Counts
 from gitfleet.workload.handlers.replicas import size_after
-from gitfleet.workload.phases import LETTING_GO, MOVES, Phase, RolloutEvent, after, phase_of
+from gitfleet.workload.phases import (
+    LETTING_GO,
+    MOVES,
+    Phase,
+    RolloutEvent,
+    Start,
+    StartEvent,
+    after,
+    entered,
+    phase_of,
+    waiting,
+)
 from gitfleet.workload.texts import WorkloadText
-from gitfleet.workload.verifying import NotYet, adopted, verified
+from gitfleet.workload.verifying import NotYet, adopted, target_changed, verified
 from gitfleet.workload.webhooks import ask, without_batches
 
 _E = RolloutEvent
@@ -39,7 +48,7 @@ class _Pass:
 
     case: Case
     calls: dict[str, Call] = field(default_factory=dict)
-    wakes: list[datetime] = field(default_factory=list)
+    wakes: list[datetime | None] = field(default_factory=list)
     waits: str = ""
     reason: WorkloadReason = WorkloadReason.WAITING
     why: str = ""
@@ -48,17 +57,18 @@ class _Pass:
 
     @property
     def phase(self) -> Phase:
-        """Where the rollout is."""
         return phase_of(self.case.status.rolling_state, self.case.status.batch_rolling_state)
 
     def wait(
         self, sentence: str, reason: WorkloadReason = WorkloadReason.WAITING, closed: Frozen | None = None
     ) -> None:
-        """Nothing comes of this pass any more; why, and by which gate."""
         self.waits, self.reason = sentence, reason
         if closed is not None:
             self.asks, self.gated = closed.asks, True
-            self.wakes += [closed.until] if closed.until is not None else []
+            self.wakes.append(closed.until)
+
+    def set_status(self, **changes: Any) -> None:
+        self.case = replace(self.case, status=replace(self.case.status, **changes))
 
 
 def advance_cluster(case: Case) -> Advanced:
@@ -79,85 +89,83 @@ def advance_cluster(case: Case) -> Advanced:
     return Advanced(
         status=status,
         calls=tuple(work.calls.values()),
-        wake_at=min(work.wakes, default=None),
+        wake_at=min(filter(None, work.wakes), default=None),
         waits="" if idle else work.waits,
         asks=work.asks or work.reason in (WorkloadReason.PAUSED, WorkloadReason.BATCH_PARTITION),
         gated=work.gated,
     )
 
 
-def _move(work: _Pass, event: RolloutEvent) -> None:
-    """The status after an event."""
-    case, left = work.case, work.phase
-    phase = after(left, event)
+def _move(work: _Pass, event: RolloutEvent | Start) -> None:
+    case, previous = work.case, work.phase
+    phase = after(previous, event.event if isinstance(event, Start) else event)
     rolling, batch = phase.value
     status = replace(case.status, rolling_state=rolling, batch_rolling_state=batch, since=case.now)
+    reason = WorkloadReason.DONE if status.is_over else WorkloadReason.WAITING
     match event:
         case _E.NEXT_BATCH:
+            calls, number = without_batches(status.webhooks), status.current_batch + 1
             status = replace(
-                status,
-                current_batch=status.current_batch + 1,
-                half=False,
-                batch_started=None,
-                webhooks=without_batches(status.webhooks),
-                measurements=(),
+                status, current_batch=number, half=False, batch_started=None, webhooks=calls, measurements=()
             )
-        case _E.BATCH_ADMITTED:
+        case Start(event=StartEvent.BATCH_ADMITTED):
             status = replace(status, batch_started=case.now)
         case _E.TARGET_CHANGED:
-            now, before = {case.found.target, *case.found.sources}, {status.target, *status.sources}
-            same = (status.target, status.sources) == (case.found.target, case.found.sources)
-            sizes, original = status.source_sizes if same else (), status.original_size if before <= now else 0
+            now, before = {case.workloads.target, *case.workloads.sources}, {status.target, *status.sources}
+            is_same = (status.target, status.sources) == (case.workloads.target, case.workloads.sources)
+            sizes, original = status.source_sizes if is_same else (), status.original_size if before <= now else 0
             status = replace(status, let_go="", source_sizes=sizes, original_size=original, emptied=case.emptied)
+            reason = WorkloadReason.TARGET_CHANGED
         case _E.FINISHED:
             status = replace(status, last_template=status.new_template, template_before=None)
-        case _E.REMOVED:
-            asked = (case.record.rollout_plan.revert_on_delete or case.goes_back) and status.mode is not None
-            status = _let_go(case, replace(status, revert=_reverts(work, asked=asked)))
-        case _:
+        case Start(event=StartEvent.REMOVED) | _E.REMOVED_IDLE:
+            reverts = (case.record.rollout_plan.revert_on_delete or case.goes_back) and status.mode is not None
+            status = _let_go(case, replace(status, revert=_reverts(work, requested=reverts)), is_kept=reverts)
+            reason = WorkloadReason.REMOVED
+        case _E.SPEC_UNUSABLE:
+            reason = WorkloadReason.UNUSABLE_SPEC
+        case _E.REJECTED:
+            reason = WorkloadReason.REJECTED
+        case (
+            Start() | _E.INITIALIZED | _E.BATCH_ROLLED | _E.BATCH_VERIFIED | _E.BATCH_FINISHED
+            | _E.LAST_BATCH_FINISHED | _E.RELEASED
+        ):  # fmt: skip
             pass
-    reason = _REASONS.get(event, WorkloadReason.DONE if status.is_over else WorkloadReason.WAITING)
-    status = entered(status, left, phase, reason, work.why, case.now)
+    status = entered(status, previous, phase, reason, work.why, case.now)
     work.case = replace(case, status=status, renewed=case.renewed and event is not _E.TARGET_CHANGED)
 
 
-_REASONS = {
-    _E.SPEC_UNUSABLE: WorkloadReason.UNUSABLE_SPEC,
-    _E.REJECTED: WorkloadReason.REJECTED,
-    _E.TARGET_CHANGED: WorkloadReason.TARGET_CHANGED,
-    _E.REMOVED: WorkloadReason.REMOVED,
-}
-
-
-def _event(work: _Pass) -> RolloutEvent | None:
-    """The event that has come, None where nothing has."""
+def _event(work: _Pass) -> RolloutEvent | Start | None:
     case, phase = work.case, work.phase
     if case.record.removing and (phase in _REMOVABLE or (case.goes_back and phase is Phase.SUCCEEDED)):
-        if not case.status.is_idle and _closed(work, replace(case.status, mode=None)):
-            return None
         work.why = WorkloadText.TARGET_DELETED() if case.goes_back else WorkloadText.ROLLOUT_FILE_GONE()
-        return _E.REMOVED
-    if phase is not Phase.VERIFYING_SPEC and _target_changed(case, phase):
+        if case.status.is_idle:
+            return _E.REMOVED_IDLE
+        leave = _leave(work, replace(case.status, mode=None))
+        return None if leave is None else Start(StartEvent.REMOVED, leave)
+    if phase is not Phase.VERIFYING_SPEC and target_changed(case, phase):
         work.why = WorkloadText.TARGET_OTHER_CONTENT()
         return _E.TARGET_CHANGED
     if case.record.rollout_plan.paused and case.status.is_running and phase not in LETTING_GO:
         work.wait(WorkloadText.PAUSED_SET_PAUSED_FALSE(), WorkloadReason.PAUSED)
         return None
     if case.seen.target is None and case.status.is_running and phase not in LETTING_GO:
-        work.wait(WorkloadText.NOT_CLUSTER(target=case.found.target))
+        work.wait(WorkloadText.NOT_CLUSTER(target=case.workloads.target))
         return None
     return _event_in(phase, work)
 
 
-def _event_in(phase: Phase, work: _Pass) -> RolloutEvent | None:  # noqa: C901 - one case for one phase
+def _event_in(phase: Phase, work: _Pass) -> RolloutEvent | Start | None:  # noqa: C901 - one case for one phase
     match phase:
         case Phase.VERIFYING_SPEC:
             return _verify(work)
         case Phase.INITIALIZING:
             return _E.INITIALIZED if _in_place(work) and _asked(work, WebhookType.INITIALIZE) else _rejected(work)
         case Phase.BATCH_INITIALIZING:
-            admitted = not _closed(work, work.case.status) and _in_place(work) and _asked(work, WebhookType.PRE_BATCH)
-            return _E.BATCH_ADMITTED if admitted else _rejected(work)
+            leave = _leave(work, work.case.status)
+            if leave is not None and _in_place(work) and _asked(work, WebhookType.PRE_BATCH):
+                return Start(StartEvent.BATCH_ADMITTED, leave)
+            return _rejected(work)
         case Phase.BATCH_IN_ROLLING:
             return _rolled(work)
         case Phase.BATCH_VERIFYING:
@@ -175,66 +183,48 @@ def _event_in(phase: Phase, work: _Pass) -> RolloutEvent | None:  # noqa: C901 -
     assert_never(phase)
 
 
-_REMOVABLE = frozenset(phase for phase, event in MOVES if event is _E.REMOVED) - {Phase.SUCCEEDED}
+_REMOVABLE = frozenset(phase for phase, event in MOVES if event is StartEvent.REMOVED) - {Phase.SUCCEEDED}
 
 
-def _target_changed(case: Case, phase: Phase) -> bool:
-    status = case.status
-    if case.record.removing or phase in LETTING_GO:
-        return False
-    if status.named and (case.found.target, case.found.sources) == (status.target, status.sources):
-        return False  # it ends with what it was about: what it names from now on comes in the next pass
-    if status.mode is None:
-        return case.renewed
-    if status.is_over and case.renewed and phase is Phase.ABANDONED:
-        return True
-    sized = status.is_over and status.mode is not RolloutMode.IN_PLACE
-    size = case.record.rollout_plan.target_size if sized else None
-    changed = case.template != status.new_template or (size is not None and size != status.target_size)
-    other = status.target is not None and case.found.target.identity != status.target.identity
-    other = other or case.found.revision != status.revision
-    return changed or other or case.found.sources != status.sources
-
-
-def _verify(work: _Pass) -> RolloutEvent | None:
+def _verify(work: _Pass) -> RolloutEvent | Start | None:
     case = work.case
     try:
-        status = verified(case)
+        status, leave = verified(case)
     except NotYet as not_yet:
-        status = replace(case.status, target=case.found.target, sources=case.found.sources, mode=None)
-        work.case = replace(case, status=status)
+        work.set_status(target=case.workloads.target, sources=case.workloads.sources, mode=None)
         work.asks = not_yet.asks
         reason = WorkloadReason.NOTHING_TO_ROLL if not_yet.idle else WorkloadReason.WAITING
-        work.wait(str(not_yet), reason, not_yet.closed)
+        work.wait(not_yet.sentence, reason, not_yet.closed)
         return None
     except UnusablePlan as unusable:
-        work.case = replace(case, status=replace(case.status, mode=None, new_template=case.template))
+        work.set_status(mode=None, new_template=case.template)
         work.why = str(unusable)
         return _E.SPEC_UNUSABLE
     work.case = replace(case, status=status)
-    return _E.SPEC_VERIFIED
+    return Start(StartEvent.SPEC_VERIFIED, leave)
 
 
-def _closed(work: _Pass, status: ClusterRolloutStatus) -> bool:
-    """Whether a gate is closed: then the batch under way finishes, and no other one begins."""
-    if (closed := work.case.gate(status)) is not None:
-        work.wait(closed.reason, closed=closed)
-    return closed is not None
+def _leave(work: _Pass, status: ClusterRolloutStatus) -> Passage | None:
+    """Leave to move pods; None where a gate is closed: then the batch under way finishes, and no other one begins."""
+    leave = work.case.gate(status)
+    if isinstance(leave, Frozen):
+        work.wait(leave.reason, closed=leave)
+        return None
+    return leave
 
 
 def _counts(work: _Pass) -> Counts:
     case = work.case
-    return case.found.handler.counts(case.seen, goal_of(case.record.rollout_plan, case.status, case.now))
+    return case.workloads.handler.counts(case.seen, goal_of(case.record.rollout_plan, case.status, case.now))
 
 
 def _in_place(work: _Pass) -> bool:
-    """Whether the workloads have all that the state wants of their fields."""
     case = work.case
-    left = left_to_change(case.record.rollout_plan, case.status, case.found.handler, case.seen, case.now)
-    if left:
-        why, work.asks = why_left(left, WorkloadText.IS_BE_CHANGED(), case.refused)
+    unfinished = left_to_change(case.record.rollout_plan, case.status, case.workloads.handler, case.seen, case.now)
+    if unfinished:
+        why, work.asks = why_left(unfinished, WorkloadText.IS_BE_CHANGED(), case.refused)
         work.wait(why)
-    return not left
+    return not unfinished
 
 
 def _is_back(work: _Pass) -> bool:
@@ -244,12 +234,12 @@ def _is_back(work: _Pass) -> bool:
     if status.mode is None or case.seen.target is None:
         return True
     goal = goal_of(plan, status, case.now, -1)
-    why = case.found.handler.irreversible(case.seen, goal)
+    why = case.workloads.handler.irreversible(case.seen, goal)
     if why and case.record.removing and plan.revert_on_delete:
         work.why = WorkloadText.NOTHING_GOES_BACK(why=why)
     if why or not status.revert:
         return True
-    counts = case.found.handler.counts(case.seen, goal)
+    counts = case.workloads.handler.counts(case.seen, goal)
     scales = status.mode is RolloutMode.SCALE
     surplus = abs(counts.upgraded - status.original_size) if scales else max(0, counts.upgraded - goal.upgraded)
     if surplus or not counts.observed:
@@ -258,42 +248,39 @@ def _is_back(work: _Pass) -> bool:
 
 
 def _asked(work: _Pass, type_: WebhookType) -> bool:
-    """Whether the webhooks of a phase let the rollout go on."""
     case = work.case
-    asked = ask(case.record, case.status, type_, case.answers, case.now)
-    work.case = replace(case, status=replace(case.status, webhooks=asked.statuses))
-    if asked.rejected:
-        work.why = asked.rejected
-        status = replace(work.case.status, revert=_reverts(work, asked=asked.reverts))
-        work.case = replace(work.case, status=status)
+    verdict = ask(case.record, case.status, type_, case.answers, case.now)
+    work.set_status(webhooks=verdict.statuses)
+    if verdict.rejected:
+        work.why = verdict.rejected
+        work.set_status(revert=_reverts(work, requested=verdict.reverts))
         return False
-    work.calls.update((f"{one.id}/{one.attempt}", one) for one in asked.calls)
-    work.wakes += [asked.wake_at] if asked.wake_at is not None else []
-    if asked.waits:
-        work.wait(asked.waits)
-    return asked.passed
+    work.calls.update((f"{call.id}/{call.attempt}", call) for call in verdict.calls)
+    work.wakes.append(verdict.wake_at)
+    if verdict.waits:
+        work.wait(verdict.waits)
+    return verdict.passed
 
 
-def _let_go(case: Case, status: ClusterRolloutStatus) -> ClusterRolloutStatus:
-    """The status of a rollout whose file is gone: its pods stay as they are until the manifests change, which they have
-    where the commit brings other content as well. One that has moved no pod gives back at once what it held."""
+def _let_go(case: Case, status: ClusterRolloutStatus, *, is_kept: bool) -> ClusterRolloutStatus:
+    """The status of a rollout whose file is gone: it gives its fields back, or goes back and keeps its pods until the
+    manifest changes."""
     target = case.seen.target
+    has_changed = status.mode is RolloutMode.IN_PLACE and case.template != status.new_template
+    if is_kept and not has_changed:
+        return replace(status, let_go=case.wanted_digest)
     if status.mode is None and not status.sources and target is not None:
-        size = case.found.handler.size(target.body)
-        let_go = case.wanted_digest if status.attempt and status.last_template == MIXED else RELEASED
-        return replace(
-            status, mode=RolloutMode.IN_PLACE, original_size=size, target_size=size, let_go=let_go, revert=False
-        )
-    changed = status.mode is RolloutMode.IN_PLACE and case.template != status.new_template
-    return replace(status, let_go=RELEASED if changed else case.wanted_digest, revert=status.revert and not changed)
+        size = case.workloads.handler.size(target.body)
+        status = replace(status, mode=RolloutMode.IN_PLACE, original_size=size, target_size=size)
+    return replace(status, let_go=RELEASED, revert=False)
 
 
-def _reverts(work: _Pass, *, asked: bool) -> bool:
+def _reverts(work: _Pass, *, requested: bool) -> bool:
     """Whether the pods go back to what they were, where that is asked; why not is said where it cannot be."""
-    if not asked:
+    if not requested:
         return False
     case = work.case
-    why = case.found.handler.irreversible(case.seen, goal_of(case.record.rollout_plan, case.status, case.now))
+    why = case.workloads.handler.irreversible(case.seen, goal_of(case.record.rollout_plan, case.status, case.now))
     work.why += WorkloadText.NOTHING_GOES_BACK_SINCE(why=why) if why else ""
     return not why
 
@@ -319,7 +306,7 @@ def _rolled(work: _Pass) -> RolloutEvent | None:
         return _E.BATCH_ROLLED
     if not _ready(work, old=False):
         return None
-    work.case = replace(case, status=replace(status, half=True))
+    work.set_status(half=True)
     return _E.BATCH_ROLLED if _in_place(work) else None
 
 
@@ -332,13 +319,10 @@ def _ready(work: _Pass, *, old: bool = True) -> bool:
         work.wait(WorkloadText.CONTROLLER_NOT_SEEN_NEWEST_CHANGE_YET())
         return False
     scales = goal.mode is RolloutMode.SCALE
-    wanted = size_after(goal, goal.upgraded) if scales else goal.upgraded
-    if counts.upgraded_ready < wanted - goal.unavailable:
-        work.wait(
-            WorkloadText.PODS_READY_NOT(
-                upgraded_ready=counts.upgraded_ready, wanted=wanted, unavailable=goal.unavailable
-            )
-        )
+    expected = size_after(goal, goal.upgraded) if scales else goal.upgraded
+    if counts.upgraded_ready < expected - goal.unavailable:
+        ready, unavailable = counts.upgraded_ready, goal.unavailable
+        work.wait(WorkloadText.PODS_READY_NOT(upgraded_ready=ready, wanted=expected, unavailable=unavailable))
         return False
     most = max(0, goal.size - goal.upgraded)
     # A batch of no pods moves nothing: what is there of a content between is left for the first one that has some.
@@ -349,7 +333,6 @@ def _ready(work: _Pass, *, old: bool = True) -> bool:
 
 
 def _measured(work: _Pass) -> bool:
-    """Whether the metrics of the batch are as they should be."""
     case = work.case
     plan, status = case.record.rollout_plan, case.status
     own = plan.batches[status.current_batch].canary_metric if plan.batches else ()
@@ -360,20 +343,15 @@ def _measured(work: _Pass) -> bool:
         variables=case.variables,
         templates=case.templates,
     )
-    found = analyse((*plan.canary_metric, *own), status.measurements, scope, case.answers, case.now)
-    work.case = replace(case, status=replace(status, measurements=found.measurements))
-    work.calls.update((one.id, one) for one in found.queries)
-    work.wakes += [found.wake_at] if found.wake_at is not None else []
-    match found.verdict:
-        case AnalysisVerdict.PASSED:
-            return True
-        case AnalysisVerdict.FAILED:
-            work.why = found.message
-            return False
-        case AnalysisVerdict.RUNNING:
-            work.wait(found.message or WorkloadText.METRICS_MEASURED())
-            return False
-    assert_never(found.verdict)
+    analysis = analyse((*plan.canary_metric, *own), status.measurements, scope, case.answers, case.now)
+    work.set_status(measurements=analysis.measurements)
+    work.calls.update((query.id, query) for query in analysis.queries)
+    work.wakes.append(analysis.wake_at)
+    if analysis.verdict is AnalysisVerdict.FAILED:
+        work.why = analysis.message
+    elif analysis.verdict is AnalysisVerdict.RUNNING:
+        work.wait(analysis.message or WorkloadText.METRICS_MEASURED())
+    return analysis.verdict is AnalysisVerdict.PASSED
 
 
 def _finished(work: _Pass) -> RolloutEvent:

@@ -25,9 +25,6 @@ class WorkloadText(TextTable):
     CONTROLLER_NOT_SEEN_NEWEST_CHANGE = "the controller of {live} has not seen its newest change yet"
     CONTROLLER_NOT_SEEN_NEWEST_CHANGE_YET = "its controller has not seen the newest change yet"
     FAILED_CHANGE_TARGET = "it failed: {why}; change its target, or remove the rollout"
-    FILE_GONE_CHANGE_MANIFEST_ANY = (
-        "its file is gone: change the manifest of {target} in any way to go on without it, or bring it back"
-    )
     GIVEN_BACK = "is to be given back"
     IS_BE_CHANGED = "is to be changed"
     IS_REMOVED = "{pointer} is removed"
@@ -51,10 +48,6 @@ class WorkloadText(TextTable):
     NOT_ABOUT_WORKLOAD_YET = "it is not about this workload yet"
     NOT_APPLIED_YET_WANTED = "{target} has not been applied yet as it is wanted"
     NOT_CLUSTER = "{target} is not on the cluster"
-    NOT_CLUSTER_NO_PLACEMENT_BRINGS = (
-        "{target} is not on the cluster and no placement brings it; correct {wrong}, or place it"
-    )
-    NOT_CLUSTER_YET = "{target} is not on the cluster yet; its placement has not come to it"
     NOT_CLUSTER_YET_2 = "{target} is not on the cluster yet"
     NOT_KEPT_NAME_ONE_GITFLEET = "{name} is not kept; name one that `gitfleet get snapshots` lists"
     NOT_OBSERVED_YET = "{key} was not observed yet"
@@ -63,7 +56,6 @@ class WorkloadText(TextTable):
     NO_LONGER_TEMPLATE_BEFORE = "{name_of} no longer has the template of before; give it back in its manifest"
     NO_PLACEMENT_ANY_MORE = "no placement has {target} any more"
     NO_PLACEMENT_NAME_ONE_PLACEMENTREF = "there is no placement {key}; name one in placementRef"
-    NO_PLACEMENT_YOU_MEAN_CORRECT = "there is no placement {key}; did you mean {meant}? Correct placementRef"
     NO_WORKLOAD_KIND_ROLLOUT_MOVE = (
         "{name} has no workload{named} of a kind that a rollout can move in namespace {home}"
     )
@@ -78,9 +70,6 @@ class WorkloadText(TextTable):
     PODS_READY = "{ready} of {wanted} pods of {live} are ready"
     PODS_READY_NOT = "{upgraded_ready} of {wanted} pods are ready, {unavailable} may be not"
     POD_EVERY_NODE_SELECTS = "{name_of} has a pod on every node that it selects; leave targetSize out"
-    READY_PODS_NO_MANIFEST_ANY = (
-        "{left} has ready pods and no manifest any more, and is no source; name it in sourceRef"
-    )
     ROLLOUT_FILE_GONE = "the rollout's file is gone"
     ROLLOUT_MOVES_LET_ONE_ROLLOUT = "rollout {other} moves {key}; let one rollout name it"
     SEE_CONDITIONS = "see its conditions"
@@ -88,6 +77,7 @@ class WorkloadText(TextTable):
         "the server does not say which template {name_of} has; it lacks the annotation {generation}"
     )
     SNAPSHOT_PLACEMENT = "snapshot {index} of placement {key}"
+    SOURCE_STAYS_UNTIL_READY = "{ready} of {size} pods of {target} are ready; {source} stays until all are"
     STILL_GO_BACK_BEFORE = "{count} still to go back to what was before"
     TARGETSIZE_BELOW_PODS = "targetSize is {wanted}, below the {original} pods there are; raise it"
     TARGETSIZE_PODS_ROLLOUT_CHANGES_CONTENT = "targetSize is {wanted} and {target} is to have {size} pods: leave targetSize out, or write {wanted} into its manifest"

@@ -7,16 +7,14 @@ from dataclasses import replace
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.snapshots import snapshot_index
 from gitfleet.api.workload_records import MIXED, ClusterRolloutStatus, RolloutMode
-from gitfleet.model.held_fields import ABSENT, value_at
 from gitfleet.model.observations import LiveObject
-from gitfleet.model.rolling import Frozen
-from gitfleet.workload.batches import UnusablePlan
+from gitfleet.model.rolling import Frozen, Passage
+from gitfleet.model.rollout_fields import ABSENT, value_at
 from gitfleet.workload.cases import Case, is_placed
-from gitfleet.workload.fields import key_text
-from gitfleet.workload.goals import batches_for, goal_of
+from gitfleet.workload.goals import UnusablePlan, batches_for, goal_of, key_text
 from gitfleet.workload.handlers import Step, WorkloadHandler
-from gitfleet.workload.handlers.reading import REPLICAS
-from gitfleet.workload.handlers.templates import is_within
+from gitfleet.workload.handlers.reading import REPLICAS, is_within
+from gitfleet.workload.phases import LETTING_GO, Phase
 from gitfleet.workload.texts import WorkloadText
 
 IDLE = WorkloadText.NOTHING_ROLL_OUT()
@@ -28,12 +26,12 @@ class NotYet(Exception):
 
     def __init__(self, sentence: str, *, idle: bool = False, asks: bool = False, closed: Frozen | None = None) -> None:
         super().__init__(sentence)
-        self.idle, self.asks, self.closed = idle, asks, closed
+        self.sentence, self.idle, self.asks, self.closed = sentence, idle, asks, closed
 
 
-def holds_template(handler: WorkloadHandler, wanted: JsonObject, live: LiveObject) -> bool:
+def has_template(handler: WorkloadHandler, manifest: JsonObject, live: LiveObject) -> bool:
     """Whether a live workload has the template of a manifest, beside what the server filled in."""
-    return is_within(handler.template(wanted), handler.template(live.body))
+    return is_within(handler.template(manifest), handler.template(live.body))
 
 
 def adopted(case: Case) -> Case:
@@ -43,25 +41,44 @@ def adopted(case: Case) -> Case:
     status, seen = case.status, case.seen
     if status.attempt or status.last_template or seen.target is None:
         return case
-    is_there = seen.wanted is None or holds_template(case.found.handler, seen.wanted, seen.target)
-    has_old = any(case.found.handler.size(one.body) for one in seen.sources) or (
-        not seen.sources and case.found.handler.has_older_pods(seen.target.body)
+    is_there = seen.wanted is None or has_template(case.workloads.handler, seen.wanted, seen.target)
+    has_old = any(case.workloads.handler.size(source.body) for source in seen.sources) or (
+        not seen.sources and case.workloads.handler.has_older_pods(seen.target.body)
     )
     unknown = case.mixed or (case.taken_over and bool(status.conditions))
     last = case.template if is_there and not has_old and not unknown else MIXED
     return replace(case, status=replace(status, last_template=last))
 
 
-def verified(case: Case) -> ClusterRolloutStatus:
-    """The status with what the rollout is about; NotYet where it has to wait or has nothing to do, UnusablePlan where
-    the plan does not go with the workloads."""
-    status, seen, handler, plan = case.status, case.seen, case.found.handler, case.record.rollout_plan
+def target_changed(case: Case, phase: Phase) -> bool:
+    """Whether the rollout is about something else than what it began with."""
+    status = case.status
+    if case.record.removing or phase in LETTING_GO:
+        return False
+    if status.named and (case.workloads.target, case.workloads.sources) == (status.target, status.sources):
+        return False  # it ends with what it was about: what it names from now on comes in the next pass
+    if status.mode is None:
+        return case.renewed
+    if status.is_over and case.renewed and phase is Phase.ABANDONED:
+        return True
+    sized = status.is_over and status.mode is not RolloutMode.IN_PLACE
+    size = case.record.rollout_plan.target_size if sized else None
+    changed = case.template != status.new_template or (size is not None and size != status.target_size)
+    is_other = status.target is not None and case.workloads.target.identity != status.target.identity
+    is_other = is_other or case.workloads.revision != status.revision
+    return changed or is_other or case.workloads.sources != status.sources
+
+
+def verified(case: Case) -> tuple[ClusterRolloutStatus, Passage]:
+    """The status with what the rollout is about, and leave to begin; NotYet where it has to wait or has nothing to do,
+    UnusablePlan where the plan does not go with the workloads."""
+    status, seen, handler, plan = case.status, case.seen, case.workloads.handler, case.record.rollout_plan
     _check_revision(case)
     _check_placed(case)
-    sizes = tuple(handler.size(one.body) for one in seen.sources)
+    sizes = tuple(handler.size(source.body) for source in seen.sources)
     mode = _mode(case, sum(sizes))
     if seen.target is None:
-        raise NotYet(WorkloadText.NOT_CLUSTER_YET_2(target=case.found.target))
+        raise NotYet(WorkloadText.NOT_CLUSTER_YET_2(target=case.workloads.target))
     for live in (seen.target, *seen.sources):
         if (owner := _controller_of(live)) is not None:
             raise NotYet(WorkloadText.ANOTHER_CONTROLLER_ROLLOUT_MOVE_ONLY(live=live.key, owner=owner))
@@ -78,46 +95,45 @@ def verified(case: Case) -> ClusterRolloutStatus:
         original_size=original,
         target_size=size,
         new_template=case.template,
-        revision=case.found.revision,
+        revision=case.workloads.revision,
         attempt=status.attempt + 1,
-        target=case.found.target,
-        sources=case.found.sources,
+        target=case.workloads.target,
+        sources=case.workloads.sources,
         source_sizes=had,
         emptied=status.emptied,
         template_before=status.template_before,
         started_with=min(has, size) if mode is RolloutMode.SOURCE_TO_TARGET else 0,
     )
     batches = batches_for(plan, claimed)
-    _check_ready(case, claimed)
-    for number in (-1, *(one.number for one in batches if one.plan.pod_list)):
+    leave = _check_ready(case, claimed)
+    for number in (-1, *(batch.number for batch in batches if batch.plan.pod_list)):
         if refusal := handler.refusal(seen, goal_of(plan, claimed, case.now, number, batches)):
             raise UnusablePlan(refusal)
-    return replace(claimed, originals=_originals(case, claimed))
+    return replace(claimed, originals=_originals(case, claimed)), leave
 
 
 def _check_placed(case: Case) -> None:
     """Whether a target that a placement had still has one. What a placement left there is gitfleet's no more."""
-    seen, handler = case.seen, case.found.handler
+    seen, handler = case.seen, case.workloads.handler
     if seen.wanted is not None or not (case.owned and is_placed(seen.target)):
         return
-    gone = WorkloadText.NO_PLACEMENT_ANY_MORE(target=case.found.target)
+    notice = WorkloadText.NO_PLACEMENT_ANY_MORE(target=case.workloads.target)
     if seen.sources and seen.target is not None and handler.size(seen.target.body):
-        raise NotYet(WorkloadText.WRITE_MANIFEST_BACK(gone=gone), asks=True)
-    raise NotYet(gone, idle=True)
+        raise NotYet(WorkloadText.WRITE_MANIFEST_BACK(gone=notice), asks=True)
+    raise NotYet(notice, idle=True)
 
 
 def _check_revision(case: Case) -> None:
     """Whether the cluster has the content that the rollout names: the snapshot, or another one with the same workload
     template."""
-    found = case.found
-    if not found.revision or case.snapshot == found.revision or found.template in ("", case.template):
+    workloads = case.workloads
+    if not workloads.revision or case.snapshot == workloads.revision or workloads.template in ("", case.template):
         return
-    index, there = (int(snapshot_index(name) or -1) for name in (found.revision, case.snapshot or None))
-    if there < index:
-        raise NotYet(WorkloadText.CLUSTER_NOT_YET(revision=found.revision))
+    index, current = (int(snapshot_index(name) or -1) for name in (workloads.revision, case.snapshot or None))
+    if current < index:
+        raise NotYet(WorkloadText.CLUSTER_NOT_YET(revision=workloads.revision))
     raise NotYet(
-        WorkloadText.CLUSTER_TARGETREVISION_NAME(snapshot=case.snapshot, index=index, there=there),
-        asks=True,
+        WorkloadText.CLUSTER_TARGETREVISION_NAME(snapshot=case.snapshot, index=index, there=current), asks=True
     )
 
 
@@ -130,30 +146,32 @@ def _from(case: Case, mode: RolloutMode, sizes: tuple[int, ...], has: int) -> tu
         return total, sizes
     if status.attempt and status.last_template == MIXED and status.original_size:
         return status.original_size, status.source_sizes if len(status.source_sizes) == len(sizes) else sizes
-    manifest = case.found.handler.size(case.seen.wanted) if case.seen.wanted is not None else 0
+    manifest = case.workloads.handler.size(case.seen.wanted) if case.seen.wanted is not None else 0
     return (max(sum(sizes), has, manifest) if 0 < manifest < total else total), sizes
 
 
 def _size(case: Case, mode: RolloutMode, original: int) -> int:
     """How many pods there are to be at the end; UnusablePlan for a number that does not go with what is done. Where the
     plan gives none, those that the manifest adds go out in batches, too."""
-    wanted, seen = case.record.rollout_plan.target_size, case.seen
-    is_scaled = any(one.workload == case.found.target.identity for one in seen.scalers)
+    target_size, seen = case.record.rollout_plan.target_size, case.seen
+    is_scaled = any(scaler.workload == case.workloads.target.identity for scaler in seen.scalers)
     written = ABSENT if is_scaled else value_at(seen.wanted or {}, REPLICAS)
     manifests = written if isinstance(written, int) else 0
     if mode is RolloutMode.IN_PLACE:
         size = manifests or original  # 0 is written for a rollout that gives it pods
-        if wanted not in (None, size):
+        if target_size not in (None, size):
             raise UnusablePlan(
-                WorkloadText.TARGETSIZE_PODS_ROLLOUT_CHANGES_CONTENT(wanted=wanted, target=case.found.target, size=size)
+                WorkloadText.TARGETSIZE_PODS_ROLLOUT_CHANGES_CONTENT(
+                    wanted=target_size, target=case.workloads.target, size=size
+                )
             )
         return size
-    if wanted is None:
+    if target_size is None:
         is_first = mode is RolloutMode.SOURCE_TO_TARGET and original == 0 and seen.wanted is not None
-        return case.found.handler.size(seen.wanted or {}) if is_first else max(original, manifests)
-    if mode is RolloutMode.SOURCE_TO_TARGET and wanted < original:
-        raise UnusablePlan(WorkloadText.TARGETSIZE_BELOW_PODS(wanted=wanted, original=original))
-    return wanted
+        return case.workloads.handler.size(seen.wanted or {}) if is_first else max(original, manifests)
+    if mode is RolloutMode.SOURCE_TO_TARGET and target_size < original:
+        raise UnusablePlan(WorkloadText.TARGETSIZE_BELOW_PODS(wanted=target_size, original=original))
+    return target_size
 
 
 def _originals(case: Case, claimed: ClusterRolloutStatus) -> JsonObject | None:
@@ -165,21 +183,21 @@ def _originals(case: Case, claimed: ClusterRolloutStatus) -> JsonObject | None:
     if status.attempt and status.last_template == MIXED:
         return status.originals
     goal = goal_of(case.record.rollout_plan, claimed, case.now)
-    scaling = case.found.handler.scale(case.seen, goal, Step.FIRST)
-    held = next((f for key, f in scaling.fields.items() if key.identity == target.key.identity), {})
-    values = {pointer: value_at(target.body, pointer) for pointer in held}
+    scaling = case.workloads.handler.scale(case.seen, goal, Step.FIRST)
+    fields = next((f for key, f in scaling.fields.items() if key.identity == target.key.identity), {})
+    values = {pointer: value_at(target.body, pointer) for pointer in fields}
     return {key_text(target.key): {pointer: None if v is ABSENT else v for pointer, v in values.items()}}
 
 
 def _mode(case: Case, old_pods: int) -> RolloutMode:
     """What is to be done; NotYet where that is nothing."""
-    status, seen, plan, handler = case.status, case.seen, case.record.rollout_plan, case.found.handler
+    status, seen, plan, handler = case.status, case.seen, case.record.rollout_plan, case.workloads.handler
     has = handler.size(seen.target.body) if seen.target is not None else 0
     if old_pods:
         return RolloutMode.SOURCE_TO_TARGET
-    if case.found.sources and not has:
+    if case.workloads.sources and not has:
         return RolloutMode.SOURCE_TO_TARGET  # the first deployment: there is no older workload
-    is_amid = bool(status.attempt) and status.last_template == MIXED and bool(case.found.sources)
+    is_amid = bool(status.attempt) and status.last_template == MIXED and bool(case.workloads.sources)
     if is_amid and has < status.original_size:
         return RolloutMode.SOURCE_TO_TARGET  # its sources were emptied before it got all of their pods
     if case.template != status.last_template:
@@ -189,19 +207,21 @@ def _mode(case: Case, old_pods: int) -> RolloutMode:
     raise NotYet(IDLE, idle=True)
 
 
-def _check_ready(case: Case, claimed: ClusterRolloutStatus) -> None:
+def _check_ready(case: Case, claimed: ClusterRolloutStatus) -> Passage:
     if not case.applied:
-        raise NotYet(WorkloadText.NOT_APPLIED_YET_WANTED(target=case.found.target))
+        raise NotYet(WorkloadText.NOT_APPLIED_YET_WANTED(target=case.workloads.target))
     if case.record.rollout_plan.paused:
         raise NotYet(WorkloadText.PAUSED_SET_PAUSED_FALSE(), asks=True)
     if case.turn:
         raise NotYet(case.turn)
-    if (closed := case.gate(claimed)) is not None:
-        raise NotYet(closed.reason, closed=closed)
-    if why := case.found.handler.health(case.seen):
+    leave = case.gate(claimed)
+    if isinstance(leave, Frozen):
+        raise NotYet(leave.reason, closed=leave)
+    if why := case.workloads.handler.health(case.seen):
         raise NotYet(why)
+    return leave
 
 
 def _controller_of(live: LiveObject) -> str | None:
     owners = (live.body.get("metadata") or {}).get("ownerReferences") or ()
-    return next((f"{one.get('kind')}/{one.get('name')}" for one in owners if one.get("controller")), None)
+    return next((f"{owner.get('kind')}/{owner.get('name')}" for owner in owners if owner.get("controller")), None)

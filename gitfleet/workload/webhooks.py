@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -46,116 +46,104 @@ def ask(
     """One look at the webhooks of a phase of the present batch. A call that has no answer is repeated under the same
     idempotency key, after a growing pause; one that rejected and waits is asked again, under another one."""
     batch = status.current_batch if type_ in (WebhookType.PRE_BATCH, WebhookType.POST_BATCH) else None
-    hooks = hooks_of(record.rollout_plan, type_, batch)
-    known = {(one.type, one.name, one.batch): one for one in status.webhooks}
-    found = dict[tuple[WebhookType, str, int | None], WebhookStatus]()
+    asking = _Asking(record, status, now)
+    previous = {(hook.type, hook.name, hook.batch): hook for hook in status.webhooks}
+    updated = dict[tuple[WebhookType, str, int | None], WebhookStatus]()
     calls, rejected, reverts, waits = list[WebhookCall](), "", False, ""
-    for hook in hooks:
+    for hook in hooks_of(record.rollout_plan, type_, batch):
         place = (type_, hook.name, batch)
-        one = known.get(place) or _first(record, status, hook, batch)
-        one = _answered(record, status, hook, one, answers.get(one.id), now)
-        found[place] = one
-        if one.outcome == REJECTED:
-            rejected = rejected or f"webhook {hook.name} rejected: {one.message}"
+        before = previous.get(place) or asking.first(hook, batch)
+        after = updated[place] = asking.answered(hook, before, answers.get(before.id))
+        if after.outcome == REJECTED:
+            rejected = rejected or f"webhook {hook.name} rejected: {after.message}"
             reverts = reverts or hook.on_failure is OnFailure.ROLLBACK
-        elif one.outcome != PASSED:
-            waits = waits or WorkloadText.WEBHOOK_NOT_ANSWERED_YET(hook=hook.name) + (
-                f": {one.message}" if one.message else ""
-            )
-            if one.not_before is None or one.not_before <= now:
-                calls.append(_call(record, status, hook, one))
-    statuses = tuple({**known, **found}.values())
-    pauses = [one.not_before for one in found.values() if not one.outcome and one.not_before is not None]
+        elif after.outcome != PASSED:
+            why = f": {after.message}" if after.message else ""
+            waits = waits or f"{WorkloadText.WEBHOOK_NOT_ANSWERED_YET(hook=hook.name)}{why}"
+            if after.not_before is None or after.not_before <= now:
+                calls.append(asking.call(hook, after))
+    pauses = (hook.not_before for hook in updated.values() if not hook.outcome)
     return Asked(
-        statuses=statuses,
+        statuses=tuple({**previous, **updated}.values()),
         passed=not rejected and not waits,
         rejected=rejected,
         reverts=reverts,
         waits=waits,
         calls=tuple(calls),
-        wake_at=min((at for at in pauses if at > now), default=None),
+        wake_at=min((at for at in pauses if at is not None and at > now), default=None),
     )
 
 
 def without_batches(statuses: Sequence[WebhookStatus]) -> tuple[WebhookStatus, ...]:
     """Those of the whole rollout: another batch begins."""
-    return tuple(one for one in statuses if one.batch is None)
+    return tuple(hook_status for hook_status in statuses if hook_status.batch is None)
 
 
-def _first(
-    record: RolloutRecord, status: ClusterRolloutStatus, hook: RolloutWebhook, batch: int | None
-) -> WebhookStatus:
-    one = WebhookStatus(id="", type=hook.type, name=hook.name, batch=batch)
-    return replace(one, id=_id(record, status, one))
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """The webhooks of a rollout on one cluster, asked now."""
 
+    record: RolloutRecord
+    status: ClusterRolloutStatus
+    now: datetime
 
-def _id(record: RolloutRecord, status: ClusterRolloutStatus, one: WebhookStatus) -> str:
-    began = time_text(record.created)
-    return digest_of(
-        [str(record.key), began, status.cluster, status.attempt, one.type.value, one.name, one.batch, one.asked]
-    )[:32]
+    def first(self, hook: RolloutWebhook, batch: int | None) -> WebhookStatus:
+        return self._with_id(WebhookStatus(id="", type=hook.type, name=hook.name, batch=batch))
 
+    def _with_id(self, hook: WebhookStatus) -> WebhookStatus:
+        rollout = [str(self.record.key), time_text(self.record.created), self.status.cluster, self.status.attempt]
+        return replace(hook, id=digest_of([*rollout, hook.type.value, hook.name, hook.batch, hook.asked])[:32])
 
-def _answered(
-    record: RolloutRecord,
-    status: ClusterRolloutStatus,
-    hook: RolloutWebhook,
-    one: WebhookStatus,
-    answer: object,
-    now: datetime,
-) -> WebhookStatus:
-    if not isinstance(answer, WebhookAnswer) or answer.attempt != one.attempt or one.outcome:
-        return one
-    said = replace(one, at=answer.at, message=answer.message)
-    match answer.outcome:
-        case WebhookOutcome.PASSED:
-            return replace(said, outcome=PASSED, not_before=None)
-        case WebhookOutcome.REJECTED:
-            if hook.on_failure is not OnFailure.WAIT:
-                return replace(said, outcome=REJECTED, not_before=None)
-            again = replace(said, asked=one.asked + 1, attempt=0, not_before=now + _pause(one.asked))
-            return replace(again, id=_id(record, status, again))
-        case WebhookOutcome.FAILED:
-            attempt = one.attempt + 1
-            if hook.retries is not None and attempt > hook.retries and hook.on_failure is not OnFailure.WAIT:
-                return replace(said, outcome=REJECTED, attempt=attempt, not_before=None)
-            return replace(said, attempt=attempt, not_before=now + _pause(one.attempt))
+    def answered(self, hook: RolloutWebhook, before: WebhookStatus, answer: object) -> WebhookStatus:
+        if not isinstance(answer, WebhookAnswer) or answer.attempt != before.attempt or before.outcome:
+            return before
+        after = replace(before, at=answer.at, message=answer.message)
+        match answer.outcome:
+            case WebhookOutcome.PASSED:
+                return replace(after, outcome=PASSED, not_before=None)
+            case WebhookOutcome.REJECTED:
+                if hook.on_failure is not OnFailure.WAIT:
+                    return replace(after, outcome=REJECTED, not_before=None)
+                pause = self.now + _pause(before.asked)
+                return self._with_id(replace(after, asked=before.asked + 1, attempt=0, not_before=pause))
+            case WebhookOutcome.FAILED:
+                attempt = before.attempt + 1
+                if hook.retries is not None and attempt > hook.retries and hook.on_failure is not OnFailure.WAIT:
+                    return replace(after, outcome=REJECTED, attempt=attempt, not_before=None)
+                return replace(after, attempt=attempt, not_before=self.now + _pause(before.attempt))
+
+    def call(self, hook: RolloutWebhook, status: WebhookStatus) -> WebhookCall:
+        return WebhookCall(
+            id=status.id,
+            url=hook.url,
+            body=self._body(hook, status.batch),
+            timeout_seconds=hook.timeout_seconds,
+            expected_status=hook.expected_status,
+            attempt=status.attempt,
+        )
+
+    def _body(self, hook: RolloutWebhook, batch: int | None) -> JsonObject:
+        """KubeVela's RolloutWebhookPayload, and what names the cluster and the batch."""
+        target, record = self.status.target, self.record
+        resource: JsonObject = {}
+        if target is not None:
+            resource = {
+                "apiVersion": target.api_version,
+                "kind": target.kind,
+                "namespace": target.namespace,
+                "name": target.name,
+            }
+        return {
+            "phase": self.status.rolling_state.value,
+            "type": hook.type.value,
+            "name": hook.name,
+            "cluster": self.status.cluster,
+            **({"batch": batch} if batch is not None else {}),
+            "resourceRef": resource,
+            "rolloutRef": {"kind": record.kind, "namespace": record.key.namespace, "name": record.key.name},
+            "metadata": dict(hook.metadata or {}),
+        }
 
 
 def _pause(times: int) -> timedelta:
     return timedelta(seconds=min(_LONGEST_PAUSE, 2.0 ** min(times, 10)))
-
-
-def _call(record: RolloutRecord, status: ClusterRolloutStatus, hook: RolloutWebhook, one: WebhookStatus) -> WebhookCall:
-    return WebhookCall(
-        id=one.id,
-        url=hook.url,
-        body=dict(_body(record, status, hook, one)),
-        timeout_seconds=hook.timeout_seconds,
-        expected_status=hook.expected_status,
-        attempt=one.attempt,
-    )
-
-
-def _body(
-    record: RolloutRecord, status: ClusterRolloutStatus, hook: RolloutWebhook, one: WebhookStatus
-) -> Iterator[tuple[str, object]]:
-    """KubeVela's RolloutWebhookPayload, and what names the cluster and the batch."""
-    target = status.target
-    resource: JsonObject = {}
-    if target is not None:
-        resource = {
-            "apiVersion": target.api_version,
-            "kind": target.kind,
-            "namespace": target.namespace,
-            "name": target.name,
-        }
-    yield "phase", status.rolling_state.value
-    yield "type", hook.type.value
-    yield "name", hook.name
-    yield "cluster", status.cluster
-    if one.batch is not None:
-        yield "batch", one.batch
-    yield "resourceRef", resource
-    yield "rolloutRef", {"kind": record.kind, "namespace": record.key.namespace, "name": record.key.name}
-    yield "metadata", dict(hook.metadata or {})

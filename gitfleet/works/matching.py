@@ -2,65 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
-from gitfleet.api.bindings import Binding
+from gitfleet.api.bindings import Binding, ClusterContent, PinnedLabels
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.envelopes import EnvelopeError, carried, is_envelope, unwrap
-from gitfleet.api.labels import InvalidSelector
-from gitfleet.api.objects import ObjectKey
+from gitfleet.api.folders import choose_variants
+from gitfleet.api.objects import Identity, ObjectKey
 from gitfleet.api.overrides import OverriddenResource, Override, OverrideKey, OverrideRule
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
 from gitfleet.errors import GiveUp
+from gitfleet.formats.canonical_json import canonical_json
 from gitfleet.model.failures import Failures, Subject
+from gitfleet.model.state import PlacementRecord
 from gitfleet.works.texts import WorksText
-
-References = tuple[tuple[str, ...], tuple[str, ...]]
-"""References of cluster-wide and of namespaced override snapshots, in the order in which they are applied."""
+from gitfleet.works.variables import is_label, keys_of, pinned, with_pinned
 
 
-def overrides_for(
+def content_for(
     placement: PlacementKey, snapshot: ResourceSnapshot, overrides: Iterable[OverrideSnapshot], cluster: MemberCluster
-) -> References:
-    """The overrides that concern this snapshot of this placement on this cluster: what its binding should name."""
-    return overrides_by_cluster(placement, snapshot, overrides, (cluster,)).get(cluster.name, ((), ()))
+) -> ClusterContent:
+    """What this cluster gets of this snapshot of this placement: what its binding should name."""
+    return contents_by_cluster(placement, snapshot, overrides, (cluster,)).get(cluster.name, ClusterContent())
 
 
-def overrides_by_cluster(
+def contents_by_cluster(
     placement: PlacementKey,
     snapshot: ResourceSnapshot,
     overrides: Iterable[OverrideSnapshot],
-    clusters: Iterable[MemberCluster],
-) -> dict[str, References]:
-    """`overrides_for` of many clusters by name; clusters that no override concerns are left out.
+    clusters: Collection[MemberCluster],
+) -> dict[str, ClusterContent]:
+    """`content_for` of many clusters by name; clusters without overrides and variants are left out.
 
-    `overrides` are the latest snapshots. One concerns a placement when it names it (or none) and selects one of the
+    The snapshot's own selectors choose the variants, by the labels that a cluster has now. `overrides` are the latest
+    snapshots. One concerns a placement when it names it (or none) and selects one of the
     snapshot's objects or of the objects in its envelopes, and a cluster when one of its rules does. Where nothing names
     an override's clusters, its change leaves their bindings as they are.
     """
     addressed = [o for o in overrides if names_placement(o.override, placement)]
-    if not addressed:
+    if not addressed and not snapshot.folders:
         return {}
     objects = _targets(snapshot)
     concerned = sorted((o for o in addressed if not objects.isdisjoint(targets_of(o.override))), key=application_order)
-    out: dict[str, References] = {}
-    for cluster in clusters if concerned else ():
+    out: dict[str, ClusterContent] = {}
+    for cluster in clusters if concerned or snapshot.folders else ():
         labels = cluster.scheduling_labels
-        matching = [o for o in concerned if _is_for(o.override, labels)]
-        if matching:
-            out[cluster.name] = (
-                tuple(o.reference for o in matching if not o.override.key.namespace),
-                tuple(o.reference for o in matching if o.override.key.namespace),
-            )
+        matching = [o for o in concerned if _any_matches(o.override.rules, labels)]
+        content = ClusterContent(
+            tuple(o.reference for o in matching if not o.override.key.namespace),
+            tuple(o.reference for o in matching if o.override.key.namespace),
+            choose_variants(snapshot.folders, labels),
+        )
+        if content != ClusterContent():
+            out[cluster.name] = content
     return out
 
 
-def _read_overrides(found: Iterable[OverrideSnapshot]) -> bool:
+def _read_overrides(snapshots: Iterable[OverrideSnapshot]) -> bool:
     """Read all that placements need to know whether an override concerns them, so that one that cannot be read
     fails by itself and not in every placement's decision."""
-    for snapshot in found:
-        _is_for(snapshot.override, {})
+    for snapshot in snapshots:
+        _any_matches(snapshot.override.rules, {})
         frozenset(targets_of(snapshot.override))
         names_placement(snapshot.override, PlacementKey("", ""))
     return True
@@ -71,16 +75,16 @@ def unreadable_overrides(
 ) -> frozenset[str]:
     """The references of all snapshots of overrides that cannot be read."""
     unreadable: set[str] = set()
-    for key, found in overrides.items():
-        if not failures.contain(Subject(key.kind, str(key)), False, _read_overrides, found):
-            unreadable.update(snapshot.reference for snapshot in found)
+    for key, snapshots in overrides.items():
+        if not failures.contain(Subject(key.kind, str(key)), False, _read_overrides, snapshots):
+            unreadable.update(snapshot.reference for snapshot in snapshots)
     return frozenset(unreadable)
 
 
 def check_readable(bindings: Iterable[Binding], unreadable: frozenset[str]) -> None:
     """GiveUp when a binding names an override that cannot be read: without it, the cluster would lose what it says."""
     for binding in bindings if unreadable else ():
-        for reference in (*binding.cluster_resource_overrides, *binding.resource_overrides):
+        for reference in ClusterContent.of(binding).overrides:
             if reference in unreadable:
                 raise GiveUp(WorksText.OVERRIDE_SNAPSHOT_CANNOT_READ(reference=reference))
 
@@ -101,12 +105,8 @@ def rule_matches(rule: OverrideRule, labels: Mapping[str, str]) -> bool:
     return any(t.label_selector is not None and t.label_selector.matches(labels) for t in rule.cluster_terms)
 
 
-def _is_for(override: Override, labels: Mapping[str, str]) -> bool:
-    try:
-        return any(rule_matches(rule, labels) for rule in override.rules)
-    except InvalidSelector:
-        # Rendering says so in the work's error; leaving the override out would hide it.
-        return True
+def _any_matches(rules: Iterable[OverrideRule], labels: Mapping[str, str]) -> bool:
+    return any(rule_matches(rule, labels) for rule in rules)
 
 
 Target = tuple[str, OverriddenResource]
@@ -136,15 +136,15 @@ def targets_by_object(snapshot: ResourceSnapshot) -> dict[ObjectKey, frozenset[T
 
 
 def _targets(snapshot: ResourceSnapshot) -> set[Target]:
-    found = {target for document in snapshot.documents for target in targets_at(document.key)}
+    targets = {target for document in snapshot.documents for target in targets_at(document.key)}
     for manifest in snapshot.manifests or ():
         if is_envelope(manifest):
             try:
-                found.update(target for inner in unwrap(manifest, {}) for target in targets_at(inner.key))
+                targets.update(target for inner in unwrap(manifest, {}) for target in targets_at(inner.key))
             except EnvelopeError:
                 # An override may be what corrects the envelope; if not, rendering reports it.
                 continue
-    return found
+    return targets
 
 
 def names_placement(override: Override, placement: PlacementKey) -> bool:
@@ -155,3 +155,89 @@ def names_placement(override: Override, placement: PlacementKey) -> bool:
     if scope == "Namespaced":
         return bool(placement.namespace) and placement == PlacementKey(override.key.namespace, name)
     return not placement.namespace and placement.name == name
+
+
+Clusters = Mapping[str, MemberCluster]
+
+
+def deletions_of(
+    key: PlacementKey, snapshot: ResourceSnapshot, overrides: Iterable[OverrideSnapshot], clusters: Clusters
+) -> Callable[[str], frozenset[Identity]]:
+    """What these overrides, which can be read, delete of a placement's snapshot on a cluster, by the cluster's name;
+    with an envelope goes what it carries."""
+    deleting = [
+        (override, rules)
+        for override in (snapshot.override for snapshot in overrides)
+        if names_placement(override, key) and (rules := [r for r in override.rules if r.override_type == "Delete"])
+    ]
+    objects = targets_by_object(snapshot) if deleting else {}
+    taken = list[tuple[list[OverrideRule], frozenset[Identity]]]()
+    for override, rules in deleting:
+        targets = frozenset(targets_of(override))
+        taken.append((rules, frozenset(o.identity for o, own in objects.items() if not own.isdisjoint(targets))))
+
+    def deleted(cluster: str) -> frozenset[Identity]:
+        member = clusters.get(cluster)
+        labels = member.scheduling_labels if member is not None else {}
+        matching = (identities for rules, identities in taken if member is not None and _any_matches(rules, labels))
+        return frozenset[Identity]().union(*matching)
+
+    return deleted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetContents:
+    """What bindings are to have, by cluster: the overrides and variants, and the labels that overrides depend on."""
+
+    contents: Mapping[str, ClusterContent] = field(default_factory=dict)
+    labels: Mapping[str, PinnedLabels] = field(default_factory=dict)
+
+
+def target_contents(
+    record: PlacementRecord, current: tuple[OverrideSnapshot, ...], clusters: Clusters
+) -> TargetContents:
+    """What each cluster is to get of the record's newest snapshot."""
+    latest = record.latest_resources
+    if latest is None:
+        return TargetContents()
+    contents = contents_by_cluster(record.placement.key, latest, current, clusters.values())
+    return TargetContents(contents=contents, labels=pinned_labels(contents, current, clusters))
+
+
+def pinned_labels(
+    contents: Mapping[str, ClusterContent], overrides: Iterable[OverrideSnapshot], clusters: Mapping[str, MemberCluster]
+) -> dict[str, PinnedLabels]:
+    """For each cluster that `contents` names, the labels, annotations and properties that its overrides depend on, by
+    key; None where the cluster has no such thing. Clusters whose overrides depend on nothing are left out."""
+    if not contents:
+        return {}
+    keys = {snapshot.reference: frozenset(_pinned_keys(snapshot.override)) for snapshot in overrides}
+    pinned_by_cluster: dict[str, PinnedLabels] = {}
+    for name, content in contents.items():
+        cluster_keys = {key for reference in content.overrides for key in keys.get(reference, ())}
+        if cluster_keys and name in clusters:
+            pinned_by_cluster[name] = tuple((key, pinned(clusters[name], key)) for key in sorted(cluster_keys))
+    return pinned_by_cluster
+
+
+def looked_at_beside_labels(
+    overrides: Iterable[OverrideSnapshot], clusters: Mapping[str, MemberCluster]
+) -> dict[str, PinnedLabels]:
+    """The annotations and properties of each cluster that any of the overrides depends on."""
+    keys = sorted({key for snapshot in overrides for key in _pinned_keys(snapshot.override) if not is_label(key)})
+    return {name: tuple((key, pinned(cluster, key)) for key in keys) for name, cluster in clusters.items() if keys}
+
+
+def as_rolled_out(cluster: MemberCluster, binding: Binding) -> MemberCluster:
+    """The cluster as the binding's overrides saw it when it was rolled out last."""
+    return with_pinned(cluster, binding.override_labels) if binding.override_labels else cluster
+
+
+def _pinned_keys(override: Override) -> Iterator[str]:
+    for rule in override.rules:
+        for term in rule.cluster_terms or ():
+            if term.label_selector is not None:
+                yield from term.label_selector.match_labels
+                yield from (requirement.key for requirement in term.label_selector.match_expressions)
+        for patch in rule.patches:
+            yield from keys_of(canonical_json(patch.operand).decode())

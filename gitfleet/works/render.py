@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from gitfleet.api.bindings import Binding
+from gitfleet.api.bindings import Binding, ClusterContent
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.envelopes import EnvelopeError, EnvelopeTexts, is_envelope, objects_in, unwrap
 from gitfleet.api.objects import Identity, Manifest
@@ -16,7 +17,7 @@ from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.sentences import and_more
 from gitfleet.model.works import Work
-from gitfleet.works.compiled import CompiledOverrides, OverrideFailed, OverridesOfCluster
+from gitfleet.works.compiled import CompiledOverrides, FailedPatch, OverrideFailed, OverridesOfCluster
 from gitfleet.works.texts import WorksText
 
 _MOST_NAMED: Final = 5
@@ -36,7 +37,8 @@ def render_work(
     becomes the work's `error`, and then nothing of the work is to be synced.
     Manifests that nothing patches are the snapshot's. `texts` are envelopes' texts that were parsed already.
     """
-    references = (*binding.cluster_resource_overrides, *binding.resource_overrides)
+    references = ClusterContent.of(binding).overrides
+    snapshot = snapshot.with_variants(binding.variants)
     if snapshot.manifests is None:
         return replace(empty_work(binding, snapshot), error=f"resource snapshot {snapshot.name} was not loaded")
     enveloped = any(is_envelope(manifest) for manifest in snapshot.manifests)
@@ -48,7 +50,8 @@ def render_work(
         judge = _Judge(overrides.policy, str(binding.placement), {} if texts is None else texts)
         manifests = tuple(_rendered(snapshot.manifests, concerned, judge))
         if judge.failed:
-            raise OverrideFailed("; ".join(judge.failed[:_MOST_NAMED]) + and_more(len(judge.failed) - _MOST_NAMED))
+            named = "; ".join(map(str, judge.failed[:_MOST_NAMED]))
+            raise OverrideFailed(named + and_more(len(judge.failed) - _MOST_NAMED))
         if enveloped:
             _refuse_twins(manifests)
     except OverrideFailed as error:
@@ -56,6 +59,20 @@ def render_work(
     except EnvelopeError as error:
         return replace(work, error=f"{error} (cluster {cluster.name})", unwrapped=False)
     return replace(work, manifests=manifests, deleted=judge.deleted)
+
+
+def failing_patches(
+    binding: Binding, snapshot: ResourceSnapshot, overrides: CompiledOverrides, cluster: MemberCluster
+) -> list[FailedPatch]:
+    """The patches for which `render_work` fails: of each object the first."""
+    references = ClusterContent.of(binding).overrides
+    judge = _Judge(overrides.policy, str(binding.placement), {})
+    if not references:
+        return []
+    with suppress(OverrideFailed, EnvelopeError):  # they lie in no patch
+        concerned = OverridesOfCluster(map(overrides.get, references), cluster)
+        tuple(_rendered(snapshot.with_variants(binding.variants).manifests or (), concerned, judge))
+    return [error.patch for error in judge.failed if error.patch is not None]
 
 
 def empty_work(binding: Binding, snapshot: ResourceSnapshot, manifests: tuple[Manifest, ...] = ()) -> Work:
@@ -80,14 +97,14 @@ class _Judge:
     placement: str
     texts: EnvelopeTexts
     deleted: dict[Identity, OverrideKey] = field(default_factory=dict)
-    failed: list[str] = field(default_factory=list)
+    failed: list[OverrideFailed] = field(default_factory=list)
 
     def overridden(self, manifest: Manifest, overrides: OverridesOfCluster) -> Manifest | None:
         """The object as the cluster gets it; None when an override fails, or deletes it with what it carries."""
         try:
             body = overrides.apply(manifest.key, manifest.body)
         except OverrideFailed as error:
-            self.failed.append(str(error))
+            self.failed.append(error)
             return None
         if isinstance(body, OverrideKey):
             self.deleted.update(dict.fromkeys((manifest.key.identity, *self._identities(manifest)), body))

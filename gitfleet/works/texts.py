@@ -20,9 +20,6 @@ class WorksText(TextTable):
     PLACED_TWICE_SEARCH_ENVELOPES_BESIDE = "{manifest} is placed twice: search for it in the envelopes and beside them"
     PROPERTY_CHANGES_ALL_TIME = "property {plain} changes all the time, and each change would be rolled out"
     RULE_WOULD_CHANGE_APIVERSION = "{on}: rule {number} would change its apiVersion, kind, name or namespace"
-    SNAPSHOT_CLUSTER_SELECTOR_CANNOT_USED = (
-        '{kind}Snapshot "{name}" has a cluster selector that cannot be used: {error}'
-    )
     SNAPSHOT_FAILED_APPLY = '{override}Snapshot "{snapshot}" failed to apply on {key} "{key_2}"{place}'
     SNAPSHOT_RULE_NO_RFC_PATCH = '{kind}Snapshot "{snapshot}": rule {number} is no RFC 6902 patch'
     VALUE_NO_JSON_ONCE_VARIABLES = "the value of {name} is no JSON once its variables are replaced"

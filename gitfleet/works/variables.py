@@ -45,22 +45,22 @@ def pinned(cluster: MemberCluster, key: str) -> str | None:
     if key.startswith(_ANNOTATION):
         return cluster.annotations.get(key.removeprefix(_ANNOTATION))
     if key.startswith(_PROPERTY):
-        found = cluster.status.properties.get(key.removeprefix(_PROPERTY))
-        return found.value if found is not None else None
+        property_ = cluster.status.properties.get(key.removeprefix(_PROPERTY))
+        return property_.value if property_ is not None else None
     return cluster.scheduling_labels.get(key)
 
 
 def with_pinned(cluster: MemberCluster, values: PinnedLabels) -> MemberCluster:
     """The cluster with nothing but these labels, annotations and properties."""
-    there = {key: value for key, value in values if value is not None}
-    notes, found = (
-        {key.removeprefix(prefix): value for key, value in there.items() if key.startswith(prefix)}
+    present = {key: value for key, value in values if value is not None}
+    notes, amounts = (
+        {key.removeprefix(prefix): value for key, value in present.items() if key.startswith(prefix)}
         for prefix in (_ANNOTATION, _PROPERTY)
     )
-    properties = {name: PropertyValue(value) for name, value in found.items()}
+    properties = {name: PropertyValue(value) for name, value in amounts.items()}
     return replace(
         cluster,
-        labels={key: value for key, value in there.items() if is_label(key)},
+        labels={key: value for key, value in present.items() if is_label(key)},
         annotations=notes,
         status=replace(cluster.status, properties=properties),
     )
@@ -83,11 +83,11 @@ def replaced(text: str, cluster: MemberCluster, path: str) -> str:
                 WorksText.LABEL_KEY_NOT_FOUND_CLUSTER(plain=_plain(label, "label key"), cluster=cluster.name)
             )
         text = text.replace(f"{_LABEL}{label}}}", labels[label])
-    return _VARIABLE.sub(lambda found: _other(found, cluster, path), text)
+    return _VARIABLE.sub(lambda match: _other(match, cluster, path), text)
 
 
-def _other(found: re.Match[str], cluster: MemberCluster, path: str) -> str:
-    word, name, end = found.groups()
+def _other(match: re.Match[str], cluster: MemberCluster, path: str) -> str:
+    word, name, end = match.groups()
     what = "annotation" if word == "ANNOTATION-KEY" else "property"
     if not end:
         raise _unclosed(path)

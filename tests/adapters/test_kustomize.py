@@ -16,8 +16,7 @@ from gitfleet.adapters.kustomize import KustomizeProgram
 from gitfleet.errors import BadInput, MissingPart, RetryLater
 
 needs_program = pytest.mark.skipif(
-    not (shutil.which("kustomize") or shutil.which("kubectl")),
-    reason="there is neither kustomize nor kubectl",
+    not (shutil.which("kustomize") or shutil.which("kubectl")), reason="there is neither kustomize nor kubectl"
 )
 BASE = """\
 apiVersion: apps/v1

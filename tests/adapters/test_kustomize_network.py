@@ -18,15 +18,15 @@ import pytest
 
 from gitfleet.adapters import hermetic
 from gitfleet.adapters.kustomize import KustomizeProgram
+from gitfleet.branches.desired_trees import DesiredTrees
 from gitfleet.errors import BadInput
-from gitfleet.loop.trees import DesiredTrees
 from gitfleet.settings import Limits
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
 from tests.adapters.test_kustomize import needs_program
-from tests.loop.commits import MOMENT, config_map
-from tests.loop.kustomizations import builds_with
-from tests.loop.test_kustomize import APP, Fleet
+from tests.branches.commits import MOMENT, config_map
+from tests.payload.kustomizations import builds_with
+from tests.payload.test_kustomize import APP, Fleet
 
 
 def kernel_has_namespaces() -> bool:
@@ -73,7 +73,7 @@ ATTACKS = {
     "a path with braces": {"kustomization.yaml": "resources: [c.yaml]\npatchesStrategicMerge: ['URL/{x}']\n"},
     "an inline transformer": {
         "kustomization.yaml": 'resources: [c.yaml]\ntransformers: ["apiVersion: builtin\\nkind: PatchTransformer\\n'
-        "metadata: {name: x}\\nPath: 'URL/t.yaml'\\n\"]\n",
+        "metadata: {name: x}\\nPath: 'URL/t.yaml'\\n\"]\n"
     },
     "a transformer in a file": {
         "kustomization.yaml": "resources: [c.yaml]\ntransformers: [t.yaml]\n",

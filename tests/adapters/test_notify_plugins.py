@@ -14,14 +14,14 @@ from gitfleet.adapters.clock import SystemClock
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.notifications import Notification
 from gitfleet.errors import MissingPart
-from gitfleet.loop.phases import Phases
-from gitfleet.loop.pulse import Pass, Pulse
+from gitfleet.loop.driver import Publishers
+from gitfleet.loop.pulse import Phases, Pulse
 from gitfleet.loop.workspace import Workspace
 from gitfleet.model.events import Event, EventType
-from gitfleet.model.failures import Failure, Subject
 from gitfleet.settings import Settings
-from gitfleet.wiring_notify import notified
-from gitfleet.wiring_tracing import traced
+from gitfleet.wiring.publishers import notified
+from gitfleet.wiring.serving import traced
+from tests.fleet.reports import report_of
 
 MODULE = """
 said = []
@@ -34,7 +34,6 @@ class Pager:
     def send(self, message):
         said.append((self.number, message.lines))
 """
-FAILED = Failure(subject=Subject("reconcile", ""), error="ValueError")
 
 
 @pytest.fixture
@@ -53,8 +52,9 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def workspace_with(*destinations: Notification) -> Workspace:
     """What of a workspace is asked here."""
-    driver = SimpleNamespace(config=FleetConfig(notifications=destinations))
-    return cast(Workspace, SimpleNamespace(driver=driver, pulse=Pulse(), clock=SystemClock()))
+    driver = SimpleNamespace(publishers=Publishers())
+    repository = SimpleNamespace(config=FleetConfig(notifications=destinations))
+    return cast(Workspace, SimpleNamespace(driver=driver, repository=repository, pulse=Pulse(), clock=SystemClock()))
 
 
 def test_a_plug_in_gets_messages_and_its_file_as_it_is_now(site: Path, tmp_path: Path) -> None:
@@ -66,8 +66,7 @@ def test_a_plug_in_gets_messages_and_its_file_as_it_is_now(site: Path, tmp_path:
             file.write_text(str(number))
             fields = {"reason": "no", "message": words}
             event = Event(type=EventType.FAILED, placement="web", cluster="c1", fields=fields)
-            notifications.listening(lambda event: None)(event)
-            workspace.pulse.listeners[0](Pass(result=FAILED, seconds=1.0))
+            notifications.publish(report_of(events=(event,)))
             notifications.finish(60.0)
     said: Any = sys.modules["pagers"].said
     assert said == [("1", ("web: c1 failed: no: with ***",)), ("2", ("web: c1 failed: no: later",))]
@@ -78,7 +77,7 @@ def test_a_plug_in_that_is_not_installed(tmp_path: Path, caplog: pytest.LogCaptu
     file.write_text("1")
     settings = Settings(repo="fleet", cache_dir=tmp_path)
     with notified(workspace, settings, {"ops": file}, (), events=False) as notifications:
-        workspace.pulse.listeners[0](Pass(result=FAILED, seconds=1.0))
+        notifications.publish(report_of())
         with pytest.raises(MissingPart):
             notifications.connect("ops", "example.missing")
     said = "notification ops: no notifier example.missing is installed; there are email, slack, webhook"

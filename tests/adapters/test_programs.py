@@ -20,7 +20,7 @@ STARTS = """
 import os, sys, threading
 from pathlib import Path
 from gitfleet.adapters.git.runner import GitRunner
-from gitfleet.adapters.no_network import network_cut
+from gitfleet.adapters.hermetic import network_cut
 from gitfleet.adapters.programs import run_program
 
 folder, waits = Path(sys.argv[1]), sys.argv[2]
@@ -69,17 +69,17 @@ def test_programs_end_with_a_process_that_is_killed(tmp_path: Path) -> None:
 
 def test_what_a_program_started_has_a_limit_on_its_cpu_time(tmp_path: Path) -> None:
     """Whatever it leaves behind: in a session of its own, or beneath git."""
-    asks = "sleep 0.3; ulimit -t > {}; ulimit -Ht >> {}"
-    for name, text in (("plain", asks), ("session", f"setsid sh -c '{asks}'")):
+    asks = "ulimit -t > {0}; ulimit -Ht >> {0}"
+    for name, text in (("plain", asks), ("session", f"setsid --wait sh -c '{asks}'")):
         run_program(
-            ["sh", "-c", text.format(name, name)],
+            ["sh", "-c", text.format(name)],
             environment={"PATH": os.environ["PATH"]},
             folder=tmp_path,
             seconds=7,
             largest_output=9,
         )
     file = tmp_path / "git"
-    GitRunner(tmp_path, {}).run("-c", f"alias.ask=!{asks.format(file, file)}", "ask", seconds=7)
+    GitRunner(tmp_path, {}).run("-c", f"alias.ask=!{asks.format(file)}", "ask", seconds=7)
     most = str(7 * (os.cpu_count() or 1) + 1)
     assert [(tmp_path / name).read_text().split() for name in ("plain", "session", "git")] == [[most] * 2] * 3
 

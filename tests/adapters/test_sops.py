@@ -49,10 +49,7 @@ metadata: {name: other, generation: 12, annotations: {list: "[1, 2.5]"}}
 stringData: {a: b}
 weights: [1, 2.5, 1000000, 0.000001, true, null]
 """
-VALUES = {
-    0: {"c4nary50", 'first\nsecond "é"\n', "YzRuYXJ5NTI="},
-    1: {"b"},
-}
+VALUES = {0: {"c4nary50", 'first\nsecond "é"\n', "YzRuYXJ5NTI="}, 1: {"b"}}
 RULE = "^(data|stringData)$"
 
 

@@ -16,20 +16,21 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gitfleet.adapters.state_dir import StateDirectory
+from gitfleet.branches.desired_trees import DesiredTrees
+from gitfleet.branches.state_branch import StateBranch
+from gitfleet.branches.state_trees import StateTrees
+from gitfleet.branches.texts import BranchesText
 from gitfleet.errors import BadInput, LostRace, RetryLater
 from gitfleet.formats.git_names import blob_id
 from gitfleet.loop.driver import Driver
-from gitfleet.loop.state_branch import StateBranch
-from gitfleet.loop.state_trees import StateTrees
-from gitfleet.loop.trees import DesiredTrees
 from gitfleet.ports.repos import BranchChange, TreeEntry
-from gitfleet.schedule.texts import ScheduleText
 from gitfleet.settings import Limits
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
+from gitfleet.state.texts import StateText
+from tests.branches.commits import MOMENT
 from tests.builders import config_map, member_cluster, namespace, pick_fixed, placement, to_yaml
-from tests.loop.commits import MOMENT
-from tests.loop.kustomizations import RecordingBuilder, builds_with
+from tests.payload.kustomizations import RecordingBuilder, builds_with
 from tests.scenarios.world import Checkpoint, World, nothing
 
 BRANCH = "gitfleet/state"
@@ -169,7 +170,7 @@ def test_other_branches_cannot_be_written(tmp_path: Path) -> None:
 
 def test_what_the_file_system_refuses_is_tried_again(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("a file")
-    with pytest.raises(RetryLater, match=re.escape(ScheduleText.CANNOT_USED())):
+    with pytest.raises(RetryLater, match="cannot be used"):
         on(tmp_path / "state").commit(change(None, {"a": b"1"}))
 
 
@@ -178,9 +179,6 @@ def test_what_the_file_system_refuses_is_tried_again(tmp_path: Path) -> None:
 
 class Killed(BaseException):
     """The process is gone."""
-
-
-STEPS = ("write", "mkdir", "rename", "replace", "unlink", "rmdir", "rmtree", "iterdir")
 
 
 def killed_at(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
@@ -284,10 +282,14 @@ class FolderWorld(World):
         driver = World.start(self, checkpoint)
         state = StateDirectory(self.folder, BRANCH, self.repo)
         reader = state if self.folder != Path() else self.repo
-        driver.desired_trees = DesiredTrees(reader, MemoryCache(), Limits(), builds=builds_with(self.builder))
+        driver.repository.desired_trees = DesiredTrees(
+            reader, MemoryCache(), Limits(), builds=builds_with(self.builder)
+        )
         writer = state if self.folder != Path() else self.repo
-        driver.reader = reader
-        driver.states = StateBranch(reader, writer, StateTrees(reader, driver.desired_trees, Limits()))
+        driver.repository.reader = reader
+        driver.repository.states = StateBranch(
+            reader, writer, StateTrees(reader, driver.repository.desired_trees, Limits())
+        )
         return driver
 
 
@@ -346,11 +348,17 @@ def test_a_second_run_with_no_change_writes_nothing(tmp_path: Path) -> None:
     assert {path: path.stat() for path in tmp_path.rglob("*") if path.name != ".gitfleet.lock"} == before
 
 
-def test_an_inventory_that_was_edited_by_hand_is_read_and_rebuilt_at_the_next_tick(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_used_stops_everything_until_it_is_put_back(tmp_path: Path) -> None:
     world = FolderWorld(folder=tmp_path)
     play(world)
-    (tmp_path / "inventory/eu-1/all.yaml").write_text("nonsense")
-    with world.nothing_deleted():
-        assert "eu-1" in world.driver.reconcile().state.inventory
-        world.settle()
-    assert "uid" in (tmp_path / "inventory/eu-1/all.yaml").read_text()
+    path = tmp_path / "inventory/eu-1/all.yaml"
+    sound = path.read_text()
+    path.write_text("nonsense")
+    before = len(world.happenings)
+    sentence = StateText.STATE_BRANCH_FILE_CANNOT_USED(path="inventory/eu-1/all.yaml", reason="")
+    with pytest.raises(BadInput, match=re.escape(sentence)) as raised:
+        world.driver.reconcile()
+    assert raised.value.hint == BranchesText.STATE_FOLDER_START_AGAIN() and len(world.happenings) == before
+    path.write_text(sound)
+    world.settle()
+    assert len(world.happenings) == before

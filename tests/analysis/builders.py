@@ -9,7 +9,8 @@ from typing import Any
 from gitfleet.analysis import Scope
 from gitfleet.api.metrics import CanaryMetric, MetricProvider, MetricsRange, MetricTemplate, TemplateReference
 from gitfleet.api.values import NamespacedName
-from gitfleet.model.calls import MetricAnswer, MetricOutcome
+from gitfleet.api.workload_records import MetricOutcome
+from gitfleet.model.calls import MetricAnswer
 
 BEGAN = datetime(2026, 1, 31, 10, 0, tzinfo=UTC)
 TEMPLATE = NamespacedName("shop", "errors")

@@ -56,7 +56,7 @@ def test_the_first_measurement_waits_for_its_delay_and_the_next_for_the_interval
     metrics, where = [metric(initial_delay=30.0, interval=60.0, count=2)], scope()
     found = advance(metrics, (), where, {}, at(29))
     assert (found.measurements, found.queries, found.wake_at) == ((), (), at(30))
-    assert found.message == "error-rate has not been measured"
+    assert found.message == f"error-rate {AnalysisText.HAS_NOT_BEEN()} measured"
     found = advance(metrics, (), where, {}, at(31.5))
     (query,) = found.queries
     assert query == MetricQuery(
@@ -75,12 +75,7 @@ def test_the_first_measurement_waits_for_its_delay_and_the_next_for_the_interval
     ("fields", "said", "verdict", "message"),
     [
         ({}, [0.01], PASSED, "error-rate was 0.01 at 2026-01-31 10:00:00 UTC, passed 1 of 1"),
-        (
-            {},
-            [0.12],
-            FAILED,
-            f"{_ABOVE.format('00')}, 1 time running (failureLimit 0)",
-        ),
+        ({}, [0.12], FAILED, f"{_ABOVE.format('00')}, 1 time running (failureLimit 0)"),
         ({"count": 3}, [0.01, 0.01], RUNNING, "error-rate was 0.01 at 2026-01-31 10:01:00 UTC, passed 2 of 3"),
         ({"count": 3}, [0.01, 0.01, 0.01], PASSED, "error-rate was 0.01 at 2026-01-31 10:02:00 UTC, passed 3 of 3"),
         (
@@ -186,8 +181,8 @@ def test_the_verdict_follows_from_what_is_kept(
     fields: dict[str, Any], said: list[Any], kept: int, goes_on: bool
 ) -> None:
     metrics = [metric(**fields)]
-    whole, _ = measured(metrics, said, scope(kept=10_000, goes_on=goes_on))
-    found, _ = measured(metrics, said, scope(kept=kept, goes_on=goes_on))
+    whole, _ = measured(metrics, said, scope(retained=10_000, goes_on=goes_on))
+    found, _ = measured(metrics, said, scope(retained=kept, goes_on=goes_on))
     assert len(found.measurements) <= kept
     assert (found.verdict, found.message) == (whole.verdict, whole.message)
     standings = standings_of(metrics, found.measurements)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitfleet.analysis.judging import judged
+from gitfleet.analysis.standings import judged
 from gitfleet.analysis.texts import AnalysisText
 from gitfleet.api.metrics import MetricsRange, NoData
 from gitfleet.api.workload_records import MeasurementVerdict
@@ -68,7 +68,13 @@ def cel(*, success: str | None = None, failure: str | None = None) -> dict[str, 
                 + AnalysisText.AND_SO_IS_FAILURECONDITION(why="", source="result > 0.5")
             ),
         ),
-        (cel(success="results.all(r, r < 0.05)"), (0.01, 0.12), F, (0.01, 0.12), "successCondition results.all(r, r"),
+        (
+            cel(success="results.all(r, r < 0.05)"),
+            (0.01, 0.12),
+            F,
+            (0.01, 0.12),
+            AnalysisText.SUCCESSCONDITION_FALSE(source="results.all(r, r < 0.05)"),
+        ),
         (cel(success="results[0] < results[1] * 1.5"), (0.01, 0.02), P, (0.01, 0.02), ""),
         (cel(success="results[1] < 2.0"), 0.01, N, (0.01,), AnalysisText.CONDITION_CANNOT_EVALUATED(error="")),
         (

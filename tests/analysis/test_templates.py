@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from gitfleet.analysis.templates import LONGEST_QUERY, Unresolved, alternatives, resolved
 from gitfleet.analysis.texts import AnalysisText
+from gitfleet.formats.texts import FormatsText
 
 _ESCAPE = re.compile(r'\\(?:x([0-9a-f]{2})|(\\))|([^\\"\'\n])', re.DOTALL)
 
@@ -40,28 +41,32 @@ def test_a_variable_is_replaced_however_it_is_written(template: str, query: str)
     assert resolved(template, {"namespace": "shop", "interval": "60s"}) == query
 
 
+def no_variable(name: str) -> str:
+    return AnalysisText.QUERY_VARIABLE_NOTHING_GIVES(name=name, known=AnalysisText.USE_ONE_GIVE_ARGS(variables="x"))
+
+
+UNQUOTED = AnalysisText.VALUE_STANDS_OUTSIDE_QUOTES(name="x", signs=AnalysisText.MORE_LETTERS_DIGITS())
+ESCAPED = f"its query {FormatsText.BACKSLASH_BEFORE_WOULD_CHANGE_STANDS()}"
+
+
 @pytest.mark.parametrize(
     ("template", "value", "why"),
     [
-        ("up{{ x }}", '{a="b"}', "stands outside of quotes"),
-        ("up[{{ x }}]", "1m] or vector(0)", "stands outside of quotes"),
-        ("up{a=`{{ x }}`}", "`} or vector(0)", "has a backtick"),
-        (
-            "up{{ y }}",
-            "1",
-            ("has the variable y, which nothing gives; " + AnalysisText.USE_ONE_GIVE_ARGS(variables="x")),
-        ),
-        ("up{{ if }} {{", "1", "has the variable if"),
-        ("up{{", "1", "has {{ without the name of a variable"),
-        ("up{{ x | quote }}", "1", "has {{ without the name of a variable"),
-        ('up{a="\\{{ x }}"}', "1", "has a backslash before {{"),
-        ("up{a='\\\\\\{{ x }}'}", "1", "has a backslash before {{"),
-        ("up{a=`\\{{ x }}`}", "1", "has a backslash before {{"),
-        ('up{a="{{ x }}"}', "x" * LONGEST_QUERY, "more than 20000 characters"),
+        ("up{{ x }}", '{a="b"}', UNQUOTED),
+        ("up[{{ x }}]", "1m] or vector(0)", UNQUOTED),
+        ("up{a=`{{ x }}`}", "`} or vector(0)", AnalysisText.VALUE_BACKTICK_STANDS_BETWEEN_BACKTICKS(name="x")),
+        ("up{{ y }}", "1", no_variable("y")),
+        ("up{{ if }} {{", "1", no_variable("if")),
+        ("up{{", "1", AnalysisText.QUERY_WITHOUT_NAME_VARIABLE()),
+        ("up{{ x | quote }}", "1", AnalysisText.QUERY_WITHOUT_NAME_VARIABLE()),
+        ('up{a="\\{{ x }}"}', "1", ESCAPED),
+        ("up{a='\\\\\\{{ x }}'}", "1", ESCAPED),
+        ("up{a=`\\{{ x }}`}", "1", ESCAPED),
+        ('up{a="{{ x }}"}', "x" * LONGEST_QUERY, AnalysisText.QUERY_MORE_CHARACTERS(longest_query=20000)),
     ],
 )
 def test_what_cannot_be_replaced_is_said(template: str, value: str, why: str) -> None:
-    with pytest.raises(Unresolved, match=re.escape(why)):
+    with pytest.raises(Unresolved, match=re.escape(why) + "$"):
         resolved(template, {"x": value})
 
 

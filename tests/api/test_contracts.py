@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gitfleet.api import read, read_state
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.fleet import ApprovalPolicy, FleetConfig, MassDelete
+from gitfleet.api.fleet import ApprovalPolicy, FleetConfig, RemovalSettings
 from gitfleet.api.strategies import RollingUpdate
 from gitfleet.api.texts import ApiText
 from gitfleet.formats.yaml_reader import parse_documents
@@ -42,7 +42,7 @@ def test_the_member_cluster_is_read() -> None:
 
 
 def test_what_does_not_act_yet_says_so() -> None:
-    config = replace(FleetConfig(), mass_delete=MassDelete(min_objects=7), approvals=ApprovalPolicy(required=2))
+    config = replace(FleetConfig(), removals=RemovalSettings(min_objects=7), approvals=ApprovalPolicy(required=2))
     config = replace(config, state_history_max_commits=100)
     assert list(config.warnings()) == []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gitfleet.api.annotations import Location
 from gitfleet.api.faults import (
     LONGEST_MESSAGE,
     LONGEST_NAME,
@@ -11,6 +12,9 @@ from gitfleet.api.faults import (
     MOST_OF_A_FILE,
     Fault,
     Severity,
+    by_cause,
+    fault_at,
+    fault_from,
     listed,
 )
 from gitfleet.api.texts import ApiText
@@ -71,3 +75,51 @@ def test_long_texts_are_cut() -> None:
     assert [len(text) for text in (found.object, found.field, found.message)] == [
         LONGEST_NAME + 3, LONGEST_NAME + 3, LONGEST_MESSAGE + 3,
     ]  # fmt: skip
+
+
+def at(place: str, location: Location, message: str, severity: Severity = Severity.ERROR) -> Fault:
+    """A fault at `path:line` in a field."""
+    path, line = place.split(":")
+    return fault_at((path, int(line)), "Kind/name", location, message, severity)
+
+
+NAMESPACE: Location = ("metadata", "namespace")
+REQUIRED = ApiText.REQUIRED_ADD()
+
+
+def write(choice: str) -> str:
+    """A sentence whose cure needs its value."""
+    return ApiText.MUST_ONE(replace="In, NotIn", end=choice)
+
+
+def more(operator: str) -> str:
+    """One whose cure does not."""
+    return ApiText.NEEDS_LEAST_ONE_VALUE(operator=operator)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ([], []),
+        ([at("b:1", NAMESPACE, REQUIRED), at("a:2", NAMESPACE, REQUIRED)], ["a:2 and 1 more"]),
+        ([at("a:1", NAMESPACE, REQUIRED), at("a:1", ("metadata", "name"), REQUIRED)], ["a:1", "a:1"]),
+        ([at("a:1", ("items", 0, "name"), REQUIRED), at("a:2", ("items", 7, "name"), REQUIRED)], ["a:1 and 1 more"]),
+        ([at("a:1", ("n",), REQUIRED), at("a:2", ("n",), REQUIRED, Severity.WARNING)], ["a:1", "a:2"]),
+        ([at("a:1", ("n",), write("In")), at("a:2", ("n",), write("In")), at("a:3", ("n",), write("NotIn"))],
+         ["a:1 and 1 more", "a:3"]),
+        ([at("a:1", ("n",), more("In")), at("a:2", ("n",), more("NotIn"))], ["a:1 and 1 more"]),
+        ([at("a:1", ("n",), write(more("In"))), at("a:2", ("n",), write(more("NotIn")))], ["a:1 and 1 more"]),
+        ([at("a:1", ("n",), "as a program says it"), at("a:2", ("n",), "as a program says it")], ["a:1", "a:2"]),
+    ],
+)  # fmt: skip
+def test_faults_that_the_same_edit_cures_are_one_line(given: list[Fault], said: list[str]) -> None:
+    lines = [str(group) for group in by_cause(given)]
+    assert [line.partition(":")[0] + ":" + line.split(":")[1] for line in lines] == said
+    assert [str(group) for group in by_cause(fault_from(fault.document()) for fault in given)] == lines
+
+
+def test_a_fault_keeps_its_cause_when_it_is_cut_and_is_equal_to_one_without() -> None:
+    fault = at("a:1", ("items", 0), ApiText.MUST_ONE(replace="x" * 2000, end="write one"))
+    (cut,) = listed([fault])
+    assert (cut.code, cut.cause) == ("MUST_ONE", fault.cause) and len(fault.cause) == 12
+    assert fault == Fault(fault.path, fault.line, fault.object, fault.field, fault.message)

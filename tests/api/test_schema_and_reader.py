@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 from gitfleet.api import Break, Location, dotted, read
 from gitfleet.api.kinds import KINDS, Kind, Place
 from gitfleet.api.texts import ApiText
+from gitfleet.formats.text_table import TextTable
 from gitfleet.formats.texts import FormatsText
 from tests.api.test_every_kind import at, json_values, places_of, with_value
 from tests.profiles import PROFILE
+from tests.texts import part
 
 WRITTEN = {kind.name: kind for kind in KINDS.values() if kind.place is not Place.STATE_BRANCH}
 SCHEMAS = {name: kind.schema() for name, kind in WRITTEN.items()}
@@ -42,32 +44,44 @@ PROBES: Final = (*TEXTS, *OTHERS)
 that said so of each field would offer it."""
 BEYOND: Final = (
     # Which fields go with which: rules between fields (methods `breaks`).
-    "does not go with ", "only goes with ", "only sorts preferred clusters", "is only for required terms",
-    "has no effect with placementType PickAll", "cannot stand beside a name", "is not supported in overrides",
-    "must be Approval before a stage", "needs exactly one", "is about the reports of an agent",
-    "must be the beginning of a branch",
-    "must be empty with operator Exists",
-    "must not be empty with operator Equal", "is required with ", "is required in each term", "needs at least one ",
-    "takes no values", "In needs ", "NotIn needs ", "needs `available`", "needs `jsonPointers`",
-    "is the name of another branch", "is among the branches",
+    ApiText.NOT_GO_OTHER_NAME_FIELD, ApiText.NOT_GO_OVERRIDETYPE_DELETE, ApiText.NOT_GO_PICKALL_PLACEMENT,
+    ApiText.NOT_GO_PLACEMENTTYPE, ApiText.NOT_GO_PODS_BOTH_REVISIONS, ApiText.NOT_GO_REMOVE, ApiText.NOT_GO_REPLICAS,
+    ApiText.NOT_GO_ROLLOUTBATCHES, ApiText.NOT_GO_STRATEGY_TYPE_EXTERNAL, ApiText.NOT_GO_TYPE,
+    ApiText.ONLY_GOES_APPLYSTRATEGY_TYPE_SERVERSIDEAPPLY, ApiText.ONLY_GOES_KIND_NAMESPACE,
+    ApiText.ONLY_SORTS_PREFERRED_CLUSTERS, ApiText.ONLY_REQUIRED_TERMS, ApiText.NO_EFFECT_PLACEMENTTYPE_PICKALL,
+    ApiText.CANNOT_STAND_BESIDE_NAME, ApiText.NOT_SUPPORTED_OVERRIDES, ApiText.MUST_APPROVAL_BEFORE_STAGE,
+    ApiText.NAMESPACEACCESSIBLE_NEEDS_EXACTLY_ONE_NAMESPACE, ApiText.NEEDS_EXACTLY_ONE,
+    ApiText.NEEDS_EXACTLY_ONE_CONTEXT, ApiText.NEEDS_EXACTLY_ONE_FILE_SECRET,
+    ApiText.NEEDS_EXACTLY_ONE_MAXUNAVAILABLE_MINAVAILABLE, ApiText.NEEDS_EXACTLY_ONE_NAMESPACE_SELECTOR,
+    ApiText.NEEDS_EXACTLY_ONE_STATUS, ApiText.NEEDS_EXACTLY_ONE_VALUE, ApiText.ABOUT_REPORTS_AGENT,
+    ApiText.MUST_BEGINNING_BRANCH_NAME_ENDS, ApiText.MUST_EMPTY_OPERATOR_EXISTS, ApiText.MUST_NOT_EMPTY_OPERATOR_EQUAL,
+    ApiText.REQUIRED_PLACEMENTTYPE_PICKN, ApiText.REQUIRED_TYPE_ANALYSIS, ApiText.REQUIRED_TYPE_TIMEDWAIT,
+    ApiText.REQUIRED_EACH_TERM, ApiText.NEEDS_LEAST_ONE_PATCH_OVERRIDETYPE, ApiText.NEEDS_LEAST_ONE_VALUE,
+    ApiText.NEEDS_LEAST_ONE_WINDOWS, ApiText.TAKES_NO_VALUES, ApiText.NEEDS_AVAILABLE_DURATION_NEVER_APPLY,
+    ApiText.NEEDS_AVAILABLE_FAILED, ApiText.NEEDS_JSONPOINTERS_MANAGERS, ApiText.NAME_ANOTHER_BRANCH,
+    ApiText.AMONG_BRANCHES_GITFLEET_MAKES_REMOVES, ApiText.AMONG_BRANCHES_GIVE_EACH_NAME,
     # What stands twice, or contradicts another item of its list.
-    "stands twice", "is already in the list", "is taken by an earlier", "contradicts an earlier",
+    ApiText.STANDS_TWICE_BATCHES, ApiText.STANDS_TWICE_REMOVE_ONE, ApiText.STANDS_TWICE_REMOVE_ONE_2,
+    ApiText.ALREADY_LIST_KEEP_ONE_HEALTH, ApiText.NAMES_CLUSTER_ALREADY_LIST, ApiText.SELECTS_RESOURCE_ALREADY_LIST,
+    ApiText.TAKEN_EARLIER_RENAME, ApiText.CONTRADICTS_EARLIER_REQUIREMENT,
     # Numbers that stand in a text.
-    "must be at most ten years", "must be at most 31 days", "is not later than",
-    "is so long that the window", "that cron does not know",
-    "names a day that never comes", "is no time zone of the IANA database",
-    "has more than 300 digits", FormatsText.NO_CEL_EXPRESSION(called=""),
+    FormatsText.MUST_MOST_TEN_YEARS, ApiText.MUST_MOST_DAYS_H, ApiText.NOT_LATER_FROM,
+    ApiText.LONG_WINDOW_BEGINS_AGAIN_BEFORE, FormatsText.CRON_NOT_KNOW, FormatsText.NAMES_DAY_NEVER_COMES,
+    FormatsText.NO_TIME_ZONE_IANA_DATABASE, FormatsText.MORE_DIGITS_CANNOT_COMPARED, FormatsText.NO_CEL_EXPRESSION,
+    ApiText.NAME_FOLDER_OR_PLACEMENT, ApiText.VARIANT_NEVER_MATCHES, ApiText.NEEDS_NAMESPACE, ApiText.KIND_LISTED_TWICE,
     # Plans of workload rollouts: what batches add up to, and what does not go with what.
-    "must be at most 10m", "have more than ", "pods, and targetSize is ", "needs `metricsRange`",
-    "needs `min` or `max`",
-    "must not be above `max`", "needs `replicas` or `podList`", "must be pre-batch-rollout or post-batch-rollout",
-    "must be more than 0 with rolloutStrategy", "the last batch as counted from 0", "the kind of the target",
-    "is the target; ", "is targetRevision; ", "write the index of a snapshot", "has {{ without the name",
+    ApiText.MUST_MOST_M, ApiText.MORE_PODS_LOWER_PERCENTAGES_ALL, ApiText.MORE_PODS_TARGETSIZE,
+    ApiText.PODS_TARGETSIZE_CORRECT_ONE, ApiText.NEEDS_METRICSRANGE_SUCCESSCONDITION_FAILURECONDITION,
+    ApiText.NEEDS_MIN_MAX, ApiText.MUST_NOT_ABOVE_MAX, ApiText.NEEDS_REPLICAS_PODLIST,
+    ApiText.MUST_PRE_BATCH_ROLLOUT_POST, ApiText.MUST_MORE_ROLLOUTSTRATEGY_DECREASEFIRST,
+    ApiText.MUST_MOST_LAST_BATCH_COUNTED, ApiText.MUST_KIND_TARGET, ApiText.TARGET_NAME_WORKLOAD_OLDER_CONTENT,
+    ApiText.TARGETREVISION_NAME_SNAPSHOT_OLDER_CONTENT, ApiText.MUST_NOT_EMPTY_WRITE_INDEX,
+    FormatsText.WITHOUT_NAME_VARIABLE,
 )  # fmt: skip
-"""By which words the reader refuses what the schema cannot say or leaves to `gitfleet validate`."""
+"""By which sentences the reader refuses what the schema cannot say or leaves to `gitfleet validate`."""
 PARTLY: Final = (
-    "must be a time such as",  # days that no calendar has; editors know them by the format date-time
-    ApiText.REQUIRED_ADD(),  # the other of two fields that go together
+    FormatsText.MUST_TIME_T12_Z,  # days that no calendar has; editors know them by the format date-time
+    ApiText.REQUIRED_ADD,  # the other of two fields that go together
 )
 """And what the schema says too, but not in every case."""
 EACH: Final = {"quick": 61, "mutants": 61, "soak": 1}.get(PROFILE, 17)
@@ -127,8 +141,8 @@ def disagreement(kind: Kind, body: Any, found: list[Break]) -> str | None:
     return None
 
 
-def _has(refusal: Break, words: tuple[str, ...]) -> bool:
-    return any(one in refusal[1] for one in words)
+def _has(refusal: Break, codes: tuple[TextTable, ...]) -> bool:
+    return any(part(code) in refusal[1] for code in codes)
 
 
 def changed(body: Any) -> Iterator[tuple[Location, Any]]:

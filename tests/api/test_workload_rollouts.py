@@ -27,6 +27,10 @@ def broken(plan: Json) -> list[str]:
     return [f"{dotted(place)}: {sentence}" for place, sentence in read(RolloutPlan, plan)[1]]
 
 
+def near(name: str) -> str:
+    return FormatsText.YOU_MEAN(near=name)
+
+
 def batches(*replicas: int | str, **more: Any) -> Json:
     return {"rolloutBatches": [{"replicas": one} for one in replicas], **more}
 
@@ -64,7 +68,7 @@ WITHIN = ApiText.MUST_PRE_BATCH_ROLLOUT_POST()
          [("lastBatchToRollout: " + ApiText.MUST_MOST_LAST_BATCH_COUNTED(last="0"))]),
         ({"lastBatchToRollout": 0, "batchPartition": 0},
          [("batchPartition: " + ApiText.NOT_GO_OTHER_NAME_FIELD())]),
-        ({"batchPartiton": 0}, [("batchPartiton: " + ApiText.NOT_KNOWN_FIELD(hint="did you mean batchPartition?"))]),
+        ({"batchPartiton": 0}, [("batchPartiton: " + ApiText.NOT_KNOWN_FIELD(hint=near("batchPartition")))]),
         (batches(1, 2, rolloutStrategy="DecreaseFirst"), []),
         ({"rolloutStrategy": "DecreaseFirst", "rolloutBatches": [{"replicas": 1, "maxUnavailable": 1}]}, []),
         ({"rolloutStrategy": "DecreaseFirst", "rolloutBatches": [{"replicas": 1, "maxUnavailable": 0}]},
@@ -74,7 +78,7 @@ WITHIN = ApiText.MUST_PRE_BATCH_ROLLOUT_POST()
         ({"rolloutBatches": [{"replicas": 1, "maxUnavailable": 0}]}, []),
         ({"rolloutStrategy": "IncreaseFrist"},
          [("rolloutStrategy: " + ApiText.MUST_ONE(replace="'IncreaseFirst', 'DecreaseFirst'",
-             end="did you mean IncreaseFirst?"))]),
+             end=near("IncreaseFirst")))]),
         ({"targetSize": -1}, [("targetSize: " + FormatsText.MUST_LEAST_RAISE())]),
         ({"paused": "yes"}, [("paused: " + ApiText.MUST_TRUE_FALSE())]),
         # Webhooks.
@@ -93,7 +97,7 @@ WITHIN = ApiText.MUST_PRE_BATCH_ROLLOUT_POST()
         ({"rolloutWebhooks": [{**HOOK, "type": "pre-rollout"}]},
          [("rolloutWebhooks[0].type: " + ApiText.MUST_ONE(
              replace="'initialize-rollout', 'pre-batch-rollout', 'post-batch-rollout', 'finalize-rollout'",
-             end="did you mean pre-batch-rollout?"))]),
+             end=near("pre-batch-rollout")))]),
         ({"rolloutWebhooks": [{**HOOK, "method": "GET"}]},
          [("rolloutWebhooks[0].method: " + ApiText.MUST_ONE(replace="'POST'", end="correct it"))]),
         ({"rolloutWebhooks": [{**HOOK, "timeout": "11m"}]},
@@ -102,11 +106,12 @@ WITHIN = ApiText.MUST_PRE_BATCH_ROLLOUT_POST()
          [("rolloutWebhooks[0].expectedStatus[1]: " + ApiText.MUST_LEAST_RAISE(context="100"))]),
         ({"rolloutWebhooks": [{**HOOK, "onFailure": "Wait"}]},
          [("rolloutWebhooks[0].onFailure: " + ApiText.MUST_ONE(replace="'wait', 'fail', 'rollback'",
-             end="did you mean wait?"))]),
+             end=near("wait")))]),
         # Metrics.
-        ({"canaryMetric": [METRIC, METRIC]}, [("canaryMetric[1].name: " + ApiText.TAKEN_EARLIER_METRIC())]),
+        ({"canaryMetric": [METRIC, METRIC]},
+         [("canaryMetric[1].name: " + ApiText.TAKEN_EARLIER_RENAME(what="metric"))]),
         ({"canaryMetric": [METRIC], "rolloutBatches": [{"replicas": 1, "canaryMetric": [METRIC]}]},
-         [("rolloutBatches[0].canaryMetric[0].name: " + ApiText.TAKEN_EARLIER_METRIC())]),
+         [("rolloutBatches[0].canaryMetric[0].name: " + ApiText.TAKEN_EARLIER_RENAME(what="metric"))]),
     ],
 )  # fmt: skip
 def test_what_a_plan_may_say(plan: Json, expected: list[str]) -> None:
@@ -192,8 +197,8 @@ def test_a_query_has_variables_in_double_braces(query: str, expected: str | None
         ({"metricsRange": None, "successCondition": "result < 0.05"}, []),
         ({"metricsRange": None, "failureCondition": "results.exists(r, r > 1)"}, []),
         ({"successCondition": "reslt < 1"},
-         [("successCondition: " + FormatsText.NO_CEL_EXPRESSION(called=FormatsText.LINE_COLUMN_2(refused="metric",
-             line="1", column="1", what="there is no variable of this name; did you mean result?")))]),
+         [("successCondition: " + FormatsText.NO_VARIABLE_NAME(where=FormatsText.LINE_COLUMN(
+             refused=FormatsText.NO_CEL_EXPRESSION(called="metric"), line=1, column=1), known=near("result")))]),
         ({"templateRef": {"name": "x", "kind": "AnalysisTemplate"}},
          [("templateRef.kind: " + ApiText.MUST_ONE(replace="'MetricTemplate'", end="correct it"))]),
         ({"templateRef": {"name": "x", "apiVersion": "gitfleet.dev/v1alpha1", "kind": "MetricTemplate"}}, []),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gitfleet.api.objects import Manifest
-from gitfleet.apply.applied import AppliedManifests
+from gitfleet.apply.fleet import AppliedManifests
 from tests.apply.model_cluster import config_map
 from tests.apply.test_plan_apply import OTHER, WEB, live, owned, work
 from tests.state import builders

@@ -9,15 +9,16 @@ from typing import Any
 import pytest
 
 from gitfleet.api.placements import PlacementKey
-from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply import ApplyRequest
 from gitfleet.apply.claims import index_claims
 from gitfleet.apply.texts import ApplyText
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.model.operations import Create, Keep, KeepCode, Operation, Refuse, RefuseCode, Update
-from gitfleet.model.successors import Successors
+from gitfleet.model.operations import Create, Delete, Keep, KeepCode, Operation, Refuse, RefuseCode, Update
+from gitfleet.model.removals import Content
+from gitfleet.model.works import Work
 from tests.apply.model_cluster import config_map, manifest, namespace
 from tests.apply.test_plan_apply import CRD, CUSTOM, OTHER, WEB, live, owned, plan, work
+from tests.gates import open_gate
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,7 @@ def test_an_update_needs_what_a_creation_needs() -> None:
 def test_a_definition_that_cannot_be_read_defines_nothing_and_is_noted() -> None:
     odd: Any = object()
     broken, failures = replace(manifest(CRD), body=odd), Failures()
-    claims = index_claims(ApplyRequest(cluster="c1", works=(work(broken),)), failures, Successors({}))
+    claims = index_claims(ApplyRequest(gate=open_gate("c1"), cluster="c1", works=(work(broken),)), failures)
     assert claims.crds == {}
     assert [failure.subject for failure in failures.found] == [Subject.of_object(broken.key)]
 
@@ -67,8 +68,7 @@ def test_a_definition_that_cannot_be_read_defines_nothing_and_is_noted() -> None
 CM = config_map("cm", a="1")
 THERE = live(CM)
 OLDER = {"applied_digest": "older"}
-A_CM, ANOTHER = (CM.key.identity,), (config_map("another").key.identity,)
-THIRD = PlacementKey("", "third")
+A_CM, ANOTHER = frozenset({CM.key.identity}), frozenset({config_map("another").key.identity})
 
 
 def left(placement: PlacementKey, code: KeepCode | RefuseCode, why: str) -> Operation:
@@ -80,7 +80,7 @@ def left(placement: PlacementKey, code: KeepCode | RefuseCode, why: str) -> Oper
 
 def refused(why: str) -> Operation:
     """web does not get it."""
-    has = ApplyText.BELONGS_CLUSTER(key="ConfigMap/ns/cm", holder="ClusterResourcePlacement", holder_2="other")
+    has = ApplyText.BELONGS_CLUSTER(key="ConfigMap/ns/cm", holder="ClusterResourcePlacement other")
     return left(WEB, RefuseCode.FAILED_TO_TAKE_OVER, has + why)
 
 
@@ -88,75 +88,64 @@ AS_IS = left(OTHER, KeepCode.IN_PLACE, "as applied")
 CHANGES = ApplyText.MANIFEST_CHANGED(key="ConfigMap/ns/cm")
 SELECTED_TWICE = refused(ApplyText.SELECT_ONE_TWO_ALONE())
 GIVEN = left(
-    OTHER,
-    KeepCode.HANDED_OVER,
-    ApplyText.HANDED_OVER(key="ConfigMap/ns/cm", holder="ClusterResourcePlacement", holder_2="web"),
+    OTHER, KeepCode.HANDED_OVER, ApplyText.HANDED_OVER(key="ConfigMap/ns/cm", holder="ClusterResourcePlacement web")
 )
-TAKEN = ApplyText.HANDED_OVER_2(key="ConfigMap/ns/cm", placement="ClusterResourcePlacement", placement_2="other")
+TAKEN = ApplyText.HANDED_OVER_2(key="ConfigMap/ns/cm", placement="ClusterResourcePlacement other")
 GIVES = left(
-    WEB,
-    KeepCode.HANDED_OVER,
-    ApplyText.HANDED_OVER(key="ConfigMap/ns/cm", holder="ClusterResourcePlacement", holder_2="other"),
+    WEB, KeepCode.HANDED_OVER, ApplyText.HANDED_OVER(key="ConfigMap/ns/cm", holder="ClusterResourcePlacement other")
 )
-WAITS = left(
-    WEB,
-    KeepCode.HANDED_OVER_LATER,
-    (
-        ApplyText.BELONGS_CLUSTER(key="ConfigMap/ns/cm", holder="ClusterResourcePlacement", holder_2="other")
-        + ApplyText.BEING_REMOVED_HANDED_OVER_LEAVES()
-    ),
-)
+NOTHING: Content = frozenset()
+BOTH: dict[PlacementKey, Content | None] = {WEB: A_CM, OTHER: A_CM}
 
 
 @pytest.mark.parametrize(
-    ("entry", "request_", "theirs", "mine"),
+    ("entry", "wants", "theirs", "mine"),
     [
-        ({}, {}, AS_IS, SELECTED_TWICE),
-        ({}, {"given_up": {OTHER: A_CM}}, GIVEN, TAKEN),
-        ({}, {"held": {OTHER: A_CM}}, GIVEN, TAKEN),
-        ({}, {"going": {OTHER}}, GIVEN, TAKEN),
-        ({}, {"given_up": {OTHER: A_CM, WEB: A_CM}}, AS_IS, GIVES),
-        ({}, {"given_up": {WEB: A_CM}}, AS_IS, GIVES),
-        ({}, {"given_up": {OTHER: ANOTHER}}, AS_IS, SELECTED_TWICE),
-        ({}, {"given_up": {THIRD: A_CM}}, AS_IS, SELECTED_TWICE),
-        (OLDER, {"given_up": {OTHER: A_CM}}, CHANGES, SELECTED_TWICE),
-        (OLDER, {"given_up": {OTHER: A_CM}, "yielding": {WEB: {OTHER}}}, GIVEN, TAKEN),
-        (OLDER, {"given_up": {OTHER: A_CM}, "yielding": {WEB: {THIRD}}}, CHANGES, SELECTED_TWICE),
-        (OLDER, {"given_up": {OTHER: A_CM}, "yielding": {THIRD: {OTHER}}}, CHANGES, SELECTED_TWICE),
-        (OLDER, {"given_up": {OTHER: ANOTHER}, "yielding": {WEB: {OTHER}}}, CHANGES, SELECTED_TWICE),
-        (OLDER, {"given_up": {OTHER: A_CM, WEB: A_CM}, "yielding": {WEB: {OTHER}}}, CHANGES, GIVES),
-        (
-            OLDER,
-            {"given_up": {OTHER: A_CM}, "yielding": {WEB: {OTHER}}, "keepers": {OTHER: "which a pin keeps"}},
-            CHANGES,
-            refused(", which a pin keeps"),
-        ),
-        (OLDER, {"held": {OTHER: A_CM}}, GIVEN, TAKEN),
-        (OLDER, {"held": {THIRD: A_CM}}, CHANGES, SELECTED_TWICE),
-        (OLDER, {"going": {OTHER}}, CHANGES, WAITS),
-        ({}, {"keepers": {OTHER: "because {taker}"}}, AS_IS, refused(", because web")),
-        ({}, {"keepers": {WEB: "h"}}, AS_IS, SELECTED_TWICE),
-        (
-            {"placement": THIRD},
-            {"given_up": {OTHER: A_CM}, "removing": {THIRD: DeletePropagation.DELETE}},
-            ApplyText.HANDED_OVER_2(key="ConfigMap/ns/cm", placement="ClusterResourcePlacement", placement_2="third"),
-            SELECTED_TWICE,
-        ),
-        (
-            None,
-            {"given_up": {OTHER: A_CM}},
-            ApplyText.TAKEN_OVER(key="ConfigMap/ns/cm", found=ApplyText.WAS_THERE_BEFORE()),
-            SELECTED_TWICE,
-        ),
+        ({}, BOTH, AS_IS, SELECTED_TWICE),
+        (OLDER, BOTH, CHANGES, SELECTED_TWICE),
+        ({}, {**BOTH, OTHER: None}, AS_IS, SELECTED_TWICE),
+        ({}, {**BOTH, OTHER: NOTHING}, GIVEN, TAKEN),
+        (OLDER, {**BOTH, OTHER: NOTHING}, GIVEN, TAKEN),
+        ({}, {**BOTH, OTHER: ANOTHER}, GIVEN, TAKEN),
+        ({}, {WEB: A_CM}, GIVEN, TAKEN),
+        ({}, {WEB: NOTHING, OTHER: NOTHING}, AS_IS, GIVES),
+        (None, BOTH, ApplyText.TAKEN_OVER(key="ConfigMap/ns/cm", found=ApplyText.WAS_THERE_BEFORE()), SELECTED_TWICE),
     ],
 )
-def test_who_has_an_object_that_two_placements_want(
-    entry: dict[str, Any] | None, request_: dict[str, Any], theirs: Operation | str, mine: Operation | str
+def test_who_has_an_object_that_the_works_of_two_placements_have(
+    entry: dict[str, Any] | None,
+    wants: dict[PlacementKey, Content | None],
+    theirs: Operation | str,
+    mine: Operation | str,
 ) -> None:
-    """other has it, unless something else is said; both want it as it is there. Of updates the reason."""
+    """other owns it; `wants` are what both head for. Of updates the reason."""
     inventory = {CM.key: replace(owned(CM, THERE, OTHER), **entry)} if entry is not None else {}
-    found = plan(work(CM), work(CM, placement=OTHER), live={CM.key: THERE}, inventory=inventory, **request_)
+    found = plan(work(CM), work(CM, placement=OTHER), live={CM.key: THERE}, inventory=inventory, wants=wants)
     assert [one.reason if isinstance(one, Update) else one for one in found] == [theirs, mine]
+
+
+@pytest.mark.parametrize(
+    ("works", "wants", "kind", "code"),
+    [
+        ((work(), work(placement=OTHER)), {WEB: A_CM, OTHER: NOTHING}, Keep, KeepCode.KEPT_FOR_SUCCESSOR),
+        ((work(), work(CM, placement=OTHER)), {WEB: A_CM, OTHER: NOTHING}, Keep, KeepCode.IN_PLACE),
+        ((work(CM),), {WEB: A_CM, OTHER: NOTHING}, Update, None),
+        ((), {OTHER: None}, Keep, KeepCode.STAYS),
+        ((), {}, Keep, KeepCode.STAYS),
+        ((work(placement=OTHER),), {OTHER: NOTHING}, Delete, None),
+        ((work(placement=OTHER),), {OTHER: A_CM}, Keep, KeepCode.STAYS),
+        ((work(CM, type="ReportDiff"), work(placement=OTHER)), {WEB: None, OTHER: NOTHING}, Keep, None),
+    ],
+    ids=["awaited", "not its turn", "taken over", "all", "unknown", "orphan", "newer content", "reported"],
+)
+def test_what_becomes_of_an_object_of_another_placement(
+    works: tuple[Work, ...], wants: dict[PlacementKey, Content | None], kind: type, code: KeepCode | None
+) -> None:
+    """other owns it."""
+    mine = live(CM, manager="gitfleet")
+    inventory = {CM.key: owned(CM, mine, OTHER)}
+    (*_, found) = plan(*works, live={CM.key: mine}, inventory=inventory, wants=wants)
+    assert isinstance(found, kind) and (code is None or getattr(found, "code", None) is code)
 
 
 def test_whoever_has_an_object_that_two_want_keeps_it() -> None:
@@ -167,38 +156,7 @@ def test_whoever_has_an_object_that_two_want_keeps_it() -> None:
 
 def test_an_object_is_seen_in_the_version_that_is_asked_for() -> None:
     newer = replace(CM.key, version="v2")
-    request = ApplyRequest(cluster="c1", live={CM.key: None, newer: THERE})
-    claims = index_claims(request, Failures(), Successors({}))
+    request = ApplyRequest(gate=open_gate("c1"), cluster="c1", live={CM.key: None, newer: THERE})
+    claims = index_claims(request, Failures())
     assert (claims.live(CM.key), claims.live(newer)) == (None, THERE)
     assert claims.live(replace(CM.key, version="v3")) is THERE
-
-
-@pytest.mark.parametrize(
-    ("digest", "request_", "mine"),
-    [
-        ("older", {"outdated": {WEB: ()}}, left(
-            WEB, KeepCode.HANDED_OVER,
-            ApplyText.STAYS_LEFT_UNTIL_NEWEST_SNAPSHOT(key="ConfigMap/ns/cm", placement="ClusterResourcePlacement",
-                placement_2="other"),
-        )),
-        ("older", {"outdated": {WEB: (OTHER,)}}, TAKEN),
-        ("older", {"outdated": {OTHER: ()}}, TAKEN),
-        ("older", {}, TAKEN),
-        (CM.digest, {"outdated": {WEB: ()}}, TAKEN),
-        (None, {"outdated": {WEB: ()}}, TAKEN),
-    ],
-)  # fmt: skip
-def test_what_another_placement_changed_is_not_changed_back(
-    digest: str | None, request_: dict[str, Any], mine: Operation | str
-) -> None:
-    """other leaves the cluster; web takes the object over with an older snapshot than its newest."""
-    inventory = {CM.key: replace(owned(CM, THERE, OTHER), applied_digest=digest)}
-    leaves: dict[str, Any] = {"removing": {OTHER: DeletePropagation.DELETE}, **request_}
-    planned = plan(work(CM), live={CM.key: THERE}, inventory=inventory, **leaves)
-    (found,) = (one for one in planned if one.placement == WEB)
-    assert (found.reason if isinstance(found, Update) else found) == mine
-    said = [(one.placement, one.code, one.reason) for one in planned if isinstance(one, Keep) and one is not found]
-    why = ApplyText.STAYS_UNTIL_NEWEST_CONTENT_HERE(
-        entry="ConfigMap/ns/cm", holder="ClusterResourcePlacement", holder_2="web"
-    )
-    assert said == ([] if isinstance(found, Update) else [(OTHER, KeepCode.KEPT_FOR_SUCCESSOR, why)])

@@ -9,8 +9,7 @@ import pytest
 
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.apply import as_recorded, find_differences
-from gitfleet.apply.encrypted import as_encrypted
-from gitfleet.apply.shapes import shape_digest
+from gitfleet.apply.shapes import as_encrypted, shape_digest
 from tests import builders
 from tests.apply import model_cluster
 from tests.apply.test_plan_apply import WEB, work

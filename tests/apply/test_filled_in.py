@@ -9,6 +9,7 @@ import yaml
 
 from gitfleet.api.objects import key_of
 from gitfleet.apply.comparisons import Comparisons
+from gitfleet.apply.texts import ApplyText
 from gitfleet.model.observations import DryRun, LiveObject
 from gitfleet.model.operations import DifferenceDetails
 from tests.apply.model_cluster import manifest
@@ -118,7 +119,7 @@ def test_a_refused_dry_run_leaves_what_was_found_and_says_so() -> None:
     compared = Comparisons(dry_runs={("u1", wanted.digest): DryRun(there.body, None, "the dry run was refused: no")})
     assert compared.differences(wanted, there, full=True, applied=True) == (("/spec/grace", "30", None),)
     assert not compared.questions
-    assert compared.doubt(wanted, there).endswith("counts as well, since the dry run was refused: no")
+    assert compared.doubt(wanted, there) == ApplyText.SERVER_FILLED_COUNTS_WELL(error="the dry run was refused: no")
 
 
 def test_a_secrets_key_without_an_owner_counts() -> None:

@@ -12,12 +12,12 @@ import pytest
 
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.fleet import IgnoreDifferences
-from gitfleet.api.holds import HoldReason, HoldRule, Removal, RemovalKind
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply import (
     ApplyRequest,
+    Going,
     Ignored,
     PlansMemo,
     Wanted,
@@ -28,21 +28,21 @@ from gitfleet.apply import (
     record_all_intended,
     settle_all,
 )
+from gitfleet.apply.claims import unknown
 from gitfleet.apply.comparisons import Comparisons
 from gitfleet.apply.fleet import Planned
-from gitfleet.apply.requests import unknown
 from gitfleet.apply.shapes import shape_digest
 from gitfleet.apply.texts import ApplyText
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, OutcomeCode, Release, Update
+from gitfleet.model.removals import Content, WantedObjects
 from gitfleet.model.state import FleetState, Inventory, PlacementRecord
 from tests.apply.model_cluster import config_map
 from tests.apply.test_plan_apply import OTHER, WEB, live, owned, work
+from tests.gates import OPEN, open_gate, permit
 from tests.growth import grows_with_its_input
-from tests.removals.fleets import hold, placed
-from tests.state.builders import condition
-from tests.works.builders import snapshot
+from tests.removals.fleets import placed
 
 A, B = config_map("a", a="1"), config_map("b", a="1")
 THERE = live(A, "u1")
@@ -69,7 +69,7 @@ def update(cluster: str, placement: PlacementKey = WEB) -> Update:
 
 def delete(cluster: str, key: Any = A.key) -> Delete:
     """Deleting an object."""
-    return Delete(cluster=cluster, placement=WEB, key=key, uid="u1", wave=1, reason="")
+    return Delete(cluster=cluster, placement=WEB, key=key, uid="u1", wave=1, reason="", permit=permit(cluster, key))
 
 
 def test_only_what_is_written_disturbs_and_each_placement_for_itself() -> None:
@@ -98,7 +98,7 @@ def test_what_is_planned_for_a_cluster(
     known: bool, answer: ClusterObservation, owned_there: bool, planned: list[str]
 ) -> None:
     state = FleetState(clusters=HERE if known else {}, inventory={"c1": {A.key: ENTRY}} if owned_there else {})
-    operations, memo = plan_fleet(state, Wanted({"c1": (work(A),)}), {"c1": answer}, {}, {}, Failures())
+    operations, memo = plan_fleet(state, Wanted({"c1": (work(A),)}), {"c1": answer}, Going({}, OPEN), {}, Failures())
     assert [type(o).__name__ for o in operations] == planned
     assert set(memo) == ({"c1"} if planned else set())
 
@@ -108,7 +108,7 @@ def test_a_cluster_with_neither_works_nor_inventory_is_passed_over_and_the_next_
     state = FleetState(clusters=HERE, inventory={"c2": {A.key: ENTRY}})
     answers = {name: seen(name, live={A.key: live(A, "u1", manager="gitfleet")}) for name in ("c2", "c1")}
     removing = {"c2": {WEB: DeletePropagation.DELETE}}
-    operations, memo = plan_fleet(state, Wanted({}), answers, removing, {}, Failures())
+    operations, memo = plan_fleet(state, Wanted({}), answers, Going(removing, OPEN), {}, Failures())
     assert [(type(o), o.cluster) for o in operations] == [(Delete, "c2")]
     assert set(memo) == {"c2"}
 
@@ -119,7 +119,9 @@ def test_a_cluster_with_neither_works_nor_inventory_is_passed_over_and_the_next_
 def test_what_stays_says_which_setting_keeps_it(deleting: datetime | None, setting: str) -> None:
     state = FleetState(clusters={"c1": MemberCluster(name="c1", deleting=deleting)}, inventory={"c1": {A.key: ENTRY}})
     removing = {"c1": {WEB: DeletePropagation.ABANDON}}
-    ((operation,), _) = plan_fleet(state, Wanted({}), {"c1": seen("c1", live={A.key: THERE})}, removing, {}, Failures())
+    ((operation,), _) = plan_fleet(
+        state, Wanted({}), {"c1": seen("c1", live={A.key: THERE})}, Going(removing, OPEN), {}, Failures()
+    )
     assert operation == Release(
         cluster="c1",
         placement=WEB,
@@ -133,7 +135,9 @@ def test_what_goes_wrong_on_one_cluster_is_noted_and_the_others_are_planned() ->
     state = FleetState(clusters=HERE, inventory={"c1": broken})
     failures = Failures()
     answers = {name: seen(name, live={A.key: None}) for name in HERE}
-    operations, memo = plan_fleet(state, Wanted(dict.fromkeys(HERE, (work(A),))), answers, {}, {}, failures)
+    operations, memo = plan_fleet(
+        state, Wanted(dict.fromkeys(HERE, (work(A),))), answers, Going({}, OPEN), {}, failures
+    )
     assert [o.key for o in operations] == [A.key]
     assert [failure.subject for failure in failures.found] == [Subject("MemberCluster", "c1")]
     assert set(memo) == {"c2"}, "an answer in which something failed is not kept"
@@ -144,7 +148,7 @@ def test_an_object_that_cannot_be_judged_is_noted_and_nothing_of_its_cluster_is_
     state = FleetState(clusters=HERE, inventory={"c1": {A.key: ENTRY}})
     answers = {"c1": seen("c1", live={A.key: LiveObject(A.key, odd), B.key: None})}
     failures = Failures()
-    operations, memo = plan_fleet(state, Wanted({"c1": (work(A, B),)}), answers, {}, {}, failures)
+    operations, memo = plan_fleet(state, Wanted({"c1": (work(A, B),)}), answers, Going({}, OPEN), {}, failures)
     assert [type(o).__name__ for o in operations] == ["Refuse", "Create"]
     assert [failure.subject for failure in failures.found] == [Subject.of_object(A.key, "c1")]
     assert memo == {}
@@ -153,49 +157,27 @@ def test_an_object_that_cannot_be_judged_is_noted_and_nothing_of_its_cluster_is_
 LEFT_ALONE = (IgnoreDifferences(kind="ConfigMap", json_pointers=("/data/a",)),)
 
 
-def test_what_is_known_of_placements_goes_into_the_plan_of_a_cluster() -> None:
-    """web is to lose A by its newest content, and the cluster; shop goes, and waits for a gate; other is new."""
-    newest, shop = replace(snapshot(B, placement=WEB), index=1), PlacementKey("", "shop")
-    web = placed(WEB, ("c1", "c2"), A)
-    web = replace(web, resource_snapshots=(*web.resource_snapshots, newest))
-    gone = placed(shop, ("c1",), B)
-    gone = replace(gone, placement=replace(gone.placement, deleting=NOW))
-    gate = HoldReason(rule=HoldRule.GATE_LOST, message="is not frozen")
-    held = {
-        "b": hold("b", [Removal(kind=RemovalKind.BINDING, placement=WEB, cluster="c1")], "why"),
-        "s": replace(hold("s", [Removal(kind=RemovalKind.PLACEMENT, placement=shop)]), reasons=(gate,)),
-    }
-    state = FleetState(clusters=HERE, placements={WEB: web, shop: gone}, holds=held, inventory={"c1": {A.key: ENTRY}})
-    theirs = replace(work(placement=shop), snapshot="shop-0-snapshot")
+def test_what_is_known_of_a_cluster_goes_into_its_plan() -> None:
+    wants: dict[PlacementKey, Content | None] = {WEB: frozenset({A.key.identity}), OTHER: None}
+    wanted = WantedObjects({key: {"c1": content, "c2": frozenset()} for key, content in wants.items()})
+    state = FleetState(clusters=HERE, inventory={"c1": {A.key: ENTRY}}, wanted=wanted)
     answer = seen("c1", live={A.key: THERE, B.key: None}, unreadable={B.key: "500"}, namespaces={"ns": "u"})
-    removing = {"c1": {shop: DeletePropagation.DELETE}}
-    for mine, outdated in ((work(A), {WEB: frozenset({WEB})}), (replace(work(B), snapshot=newest.name), {})):
-        wanted = Wanted({"c1": (mine, theirs, work(placement=OTHER))}, ignored=LEFT_ALONE)
-        _, memo = plan_fleet(state, wanted, {"c1": answer}, removing, {}, Failures())
-        assert memo["c1"].request == ApplyRequest(
-            cluster="c1",
-            works=(mine, theirs, work(placement=OTHER)),
-            removing={shop: DeletePropagation.DELETE},
-            inventory={A.key: ENTRY},
-            live=answer.live,
-            unreadable={B.key: "500"},
-            known_namespaces={"ns": "u"},
-            going=frozenset({shop}),
-            outdated=outdated,
-            given_up={WEB: frozenset({A.key.identity})},
-            held={WEB: frozenset({A.key.identity, B.key.identity})},
-            keepers={shop: "whose removal s holds: approve it, or write shop back"},
-            ignored=Ignored(LEFT_ALONE),
-        )
-        assert memo["c1"].request.applied is unknown, "it would keep whole states in memory"
-
-
-def test_of_a_cluster_whose_removal_is_held_the_plan_says_that_it_may_leave() -> None:
-    held = hold("h", [Removal(kind=RemovalKind.CLUSTER, cluster="c1")], "why")
-    state = FleetState(clusters=HERE, holds={"h": held})
-    wanted = Wanted({name: (work(A),) for name in HERE})
-    _, memo = plan_fleet(state, wanted, {name: seen(name, live={A.key: None}) for name in HERE}, {}, {}, Failures())
-    assert {name: planned.request.may_leave for name, planned in memo.items()} == {"c1": True, "c2": False}
+    removing, works = {"c1": {OTHER: DeletePropagation.DELETE}}, {"c1": (work(A),)}
+    asked = Wanted(works, ignored=LEFT_ALONE)
+    _, memo = plan_fleet(state, asked, {"c1": answer}, Going(removing, OPEN), {}, Failures())
+    assert memo["c1"].request == ApplyRequest(
+        gate=open_gate("c1"),
+        cluster="c1",
+        works=works["c1"],
+        removing=removing["c1"],
+        inventory={A.key: ENTRY},
+        live=answer.live,
+        unreadable={B.key: "500"},
+        known_namespaces={"ns": "u"},
+        wants=wants,
+    )
+    assert memo["c1"].request.compared.ignored == Ignored(LEFT_ALONE)
+    assert memo["c1"].request.applied is unknown, "it would keep whole states in memory"
 
 
 @pytest.mark.parametrize(
@@ -212,7 +194,9 @@ def test_what_left_the_manifest_that_was_applied_to_a_cluster_goes(
 ) -> None:
     state = FleetState(clusters=HERE, placements=placements, inventory={"c1": {A.key: ENTRY}})
     wanted = Wanted({"c1": (work(config_map("a", b="1"), type=type_),)}, before)
-    (operation,), _ = plan_fleet(state, wanted, {"c1": seen("c1", live={A.key: THERE})}, {}, {}, Failures())
+    (operation,), _ = plan_fleet(
+        state, wanted, {"c1": seen("c1", live={A.key: THERE})}, Going({}, OPEN), {}, Failures()
+    )
     assert isinstance(operation, Update) and operation.removes == removes
 
 
@@ -225,26 +209,9 @@ def test_what_helm_applied_goes_where_its_object_is_taken_over(known: bool) -> N
     inventory = {"c1": {A.key: replace(ENTRY, applied_digest="older")}} if known else {}
     state = FleetState(clusters=HERE, inventory=inventory)
     (found,), _ = plan_fleet(
-        state, Wanted({"c1": (work(A),)}), {"c1": seen("c1", live={A.key: there})}, {}, {}, Failures()
+        state, Wanted({"c1": (work(A),)}), {"c1": seen("c1", live={A.key: there})}, Going({}, OPEN), {}, Failures()
     )
     assert isinstance(found, Update) and found.removes == ({} if known else fields)
-
-
-def test_what_an_object_stays_for_is_asked_again_when_nothing_changed_on_its_cluster() -> None:
-    """shop, which is to have A on c2 alone, has it there by now; what was deleted is looked at again, too."""
-    shop = PlacementKey("", "shop")
-    late = placed(shop, ("c2",), A)
-    waits = replace(late, bindings=tuple(replace(b, applied_snapshot=None) for b in late.bindings))
-    mine = live(A, "u1", manager="gitfleet")
-    answers, wanted = {"c1": seen("c1", live={A.key: mine})}, Wanted({"c1": (work(),)})
-    inventory, found = {"c1": {A.key: owned(A, mine)}}, list[str]()
-    memo: PlansMemo = {}
-    for record in (waits, late, waits):
-        scheduled = replace(record, conditions=(condition("ClusterResourcePlacementScheduled"),))
-        state = FleetState(clusters=HERE, placements={WEB: placed(WEB, ("c1",)), shop: scheduled}, inventory=inventory)
-        (operation,), memo = plan_fleet(state, wanted, answers, {}, memo, Failures())
-        found.append(type(operation).__name__)
-    assert found == ["Keep", "Delete", "Keep"]
 
 
 def test_what_was_compared_is_carried_on_and_forgotten_when_it_has_grown_too_much() -> None:
@@ -252,7 +219,7 @@ def test_what_was_compared_is_carried_on_and_forgotten_when_it_has_grown_too_muc
 
     def compared(memo: PlansMemo) -> tuple[Comparisons, PlansMemo]:
         answer = seen("c1", live={A.key: THERE, B.key: None})
-        memo = plan_fleet(state, Wanted({"c1": (work(A),)}), {"c1": answer}, {}, memo, Failures())[1]
+        memo = plan_fleet(state, Wanted({"c1": (work(A),)}), {"c1": answer}, Going({}, OPEN), memo, Failures())[1]
         return memo["c1"].request.compared, memo
 
     first, memo = compared({})
@@ -334,7 +301,9 @@ def test_what_an_apply_returned_is_compared_once(monkeypatch: pytest.MonkeyPatch
     """The shape that goes into the inventory is the one that the next plan asks for."""
     asked = Mock(side_effect=shape_digest)
     monkeypatch.setattr("gitfleet.apply.comparisons.shape_digest", asked)
-    planned = Planned(ApplyRequest(cluster="c1", works=(), removing={}, inventory={}, live={}), ())
+    planned = Planned(
+        ApplyRequest(gate=open_gate("c1"), cluster="c1", works=(), removing={}, inventory={}, live={}), ()
+    )
     there = LiveObject(A.key, {**A.body, "metadata": {**A.body["metadata"], "uid": "u1", "resourceVersion": "7"}})
     made = Outcome(operation=create("c1"), ok=True, code=OutcomeCode.APPLIED, live=there)
     settled = settle_all({}, [], [made], Failures(), {"c1": planned})

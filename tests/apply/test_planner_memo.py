@@ -12,7 +12,7 @@ from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
-from gitfleet.apply import ApplyRequest, Comparisons, PlansMemo, Wanted, plan_apply, plan_fleet
+from gitfleet.apply import ApplyRequest, Comparisons, Going, PlansMemo, Wanted, plan_apply, plan_fleet
 from gitfleet.apply.shapes import shape_digest
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import ClusterObservation, LiveObject
@@ -21,6 +21,7 @@ from gitfleet.model.state import FleetState, Inventory
 from gitfleet.model.works import Work
 from tests.apply.model_cluster import config_map
 from tests.apply.test_plan_apply import OTHER, WEB, live, owned, work
+from tests.gates import OPEN, open_gate
 
 NEW, OLD = config_map("new", a="1"), config_map("old", a="1")
 THERE = live(OLD)
@@ -43,7 +44,9 @@ class Planner:
     ) -> tuple[Operation, ...]:
         state = FleetState(clusters={cluster: MemberCluster(name=cluster)}, inventory={cluster: inventory})
         answers, removed = {cluster: seen}, {cluster: removing}
-        operations, memo = plan_fleet(state, Wanted({cluster: works}), answers, removed, self._memo, Failures())
+        operations, memo = plan_fleet(
+            state, Wanted({cluster: works}), answers, Going(removed, OPEN), self._memo, Failures()
+        )
         self._memo = {**self._memo, **memo}
         return operations
 
@@ -90,8 +93,7 @@ BOTH = (WEB_WORK, API_WORK)
 SETTLED: Question = (BOTH, {}, SETTLED_INVENTORY, SETTLED_SEEN)
 DELETED = live(OLD, manager="gitfleet", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})
 EDITED = LiveObject(
-    OLD.key,
-    {**WEB_LIVE.body, "data": {"a": "9"}, "metadata": {**WEB_LIVE.body["metadata"], "resourceVersion": "8"}},
+    OLD.key, {**WEB_LIVE.body, "data": {"a": "9"}, "metadata": {**WEB_LIVE.body["metadata"], "resourceVersion": "8"}}
 )
 AS_V2 = replace(OLD, key=replace(OLD.key, version="v2"))
 
@@ -159,7 +161,14 @@ def test_a_work_that_is_no_longer_in_place_is_forgotten() -> None:
         ((API_WORK,), SETTLED_LIVE),
         (BOTH, {**SETTLED_LIVE, OLD.key: None}),
     ):
-        asked = ApplyRequest(cluster="c1", works=works, live=live_there, inventory=SETTLED_INVENTORY, compared=compared)
+        asked = ApplyRequest(
+            gate=open_gate("c1"),
+            cluster="c1",
+            works=works,
+            live=live_there,
+            inventory=SETTLED_INVENTORY,
+            compared=compared,
+        )
         plan_apply(asked)
         wholly = BOTH if works is BOTH and live_there is SETTLED_LIVE else (API_WORK,)
         assert set(compared.in_place) == {work.placement for work in wholly}
@@ -168,7 +177,12 @@ def test_a_work_that_is_no_longer_in_place_is_forgotten() -> None:
 def reapplied(wanted: Manifest, there: LiveObject, entry: InventoryEntry, compared: Comparisons) -> Operation:
     """The operation for one manifest of ours."""
     asked = ApplyRequest(
-        cluster="c1", works=(work(wanted),), live={wanted.key: there}, inventory={wanted.key: entry}, compared=compared
+        gate=open_gate("c1"),
+        cluster="c1",
+        works=(work(wanted),),
+        live={wanted.key: there},
+        inventory={wanted.key: entry},
+        compared=compared,
     )
     (operation,) = plan_apply(asked)
     return operation

@@ -22,6 +22,7 @@ from gitfleet.model.operations import Create, Delete, Keep, Refuse, Update
 from gitfleet.model.state import Inventory
 from gitfleet.model.works import Work
 from tests.apply.model_cluster import ModelCluster, config_map, namespace
+from tests.gates import open_gate
 from tests.profiles import examples
 
 PLACEMENTS = tuple(PlacementKey("", name) for name in ("a", "b", "c"))
@@ -68,6 +69,7 @@ def question(
     keys = {m.key for w in fleet for m in w.manifests} | set(inventory)
     spoken_of = {w.placement for w in fleet}
     return ApplyRequest(
+        gate=open_gate("c1"),
         cluster="c1",
         works=fleet,
         removing={p: policy for p, policy in gone.items() if p not in spoken_of},

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitfleet.apply.protection import protected_by
+from gitfleet.apply.ledgers import protected_by
 
 HELM, FLUX = "helm.sh/resource-policy", "kustomize.toolkit.fluxcd.io/prune"
 ARGO, OWN = "argocd.argoproj.io/sync-options", "gitfleet.dev/prune"

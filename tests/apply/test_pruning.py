@@ -16,18 +16,16 @@ from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply import ApplyRequest, plan_apply
 from gitfleet.apply.claims import stuck_namespace
 from gitfleet.apply.texts import ApplyText
-from gitfleet.desired.texts import DesiredText
-from gitfleet.model.failures import Failures
 from gitfleet.model.observations import LiveObject
-from gitfleet.model.operations import Delete, Keep, KeepCode, Operation, PropagationPolicy, Release, Update
-from gitfleet.model.state import MisreadObjects, PlacementRecord
-from gitfleet.model.successors import Successors
+from gitfleet.model.operations import Delete, Keep, KeepCode, Operation, PropagationPolicy, Release
+from gitfleet.model.removals import ClusterGate, Permit
 from gitfleet.model.works import Work
 from tests import builders as make
 from tests.apply.model_cluster import config_map, manifest, namespace
 from tests.apply.test_plan_apply import CRD, CUSTOM, OTHER, WEB, live, only, owned, plan, work
+from tests.gates import permit
 from tests.growth import grows_with_its_input
-from tests.removals.fleets import placed
+from tests.texts import part
 
 CM, NS = config_map("cm", a="1"), namespace()
 THERE = live(CM, manager="gitfleet")
@@ -45,12 +43,12 @@ MANY = live(
 CO_OWNED = live(
     CM, manager="gitfleet", metadata={"ownerReferences": ["odd", {"kind": "HelmRelease", "name": "x", "uid": "o"}]}
 )
-OWNED = ApplyText.STAYS_CLUSTER() + ": HelmRelease x owns it, too"
+OWNED = ApplyText.OWNS_TOO(entry=CM.key, why=ApplyText.STAYS_CLUSTER(), owner="HelmRelease x")
 DELETE, ABANDON = DeletePropagation.DELETE, DeletePropagation.ABANDON
 LEAVES: dict[str, Any] = {"removing": {WEB: DELETE}}
 
 
-def deleted(why: str) -> Delete:
+def deleted(reason: str) -> Delete:
     """The object goes, as long as it has the uid that was seen."""
     return Delete(
         cluster="c1",
@@ -58,29 +56,44 @@ def deleted(why: str) -> Delete:
         key=CM.key,
         uid="u1",
         wave=1,
-        reason=f"ClusterResourcePlacement web {why}",
+        reason=reason,
         propagation=PropagationPolicy.BACKGROUND,
+        permit=permit("c1", CM.key),
     )
 
 
-def released(why: str) -> Release:
+def released(reason: str) -> Release:
     """The entry goes and the object is not touched."""
-    return Release(cluster="c1", placement=WEB, key=CM.key, reason=f"ConfigMap/ns/cm {why}")
+    return Release(cluster="c1", placement=WEB, key=CM.key, reason=reason)
 
 
-def kept(code: KeepCode, why: str, there: LiveObject | None = None) -> Keep:
+def kept(code: KeepCode, reason: str, there: LiveObject | None = None) -> Keep:
     """Entry and object stay."""
-    return Keep(cluster="c1", placement=WEB, key=CM.key, reason=f"ConfigMap/ns/cm {why}", live=there, code=code)
+    return Keep(cluster="c1", placement=WEB, key=CM.key, reason=reason, live=there, code=code)
+
+
+def stays(why: str) -> Keep:
+    return kept(KeepCode.STAYS, ApplyText.STAYS_AS_IT_IS(entry=CM.key, why=why))
+
+
+def finalizers(names: str) -> str:
+    return ApplyText.BEING_DELETED_WAITS_FINALIZERS(entry=CM.key, finalizers=names)
 
 
 OTHER_CM = ("", "ConfigMap", "ns", "other")
-FINALIZERS = "is being deleted and waits for its finalizers"
+DROPPED = ApplyText.NO_LONGER(placement="ClusterResourcePlacement web")
+WEB_LEAVES = ApplyText.LEAVES_CLUSTER(placement="ClusterResourcePlacement web")
+NOT_OURS = f"{CM.key} {ApplyText.NOT_APPLIED_GITFLEET()}"
+ABANDONED = ApplyText.STAYS_CLUSTER_ABANDON(entry=CM.key, setting="deleteStrategy")
+CLUSTER_ABANDONED = ApplyText.STAYS_CLUSTER_ABANDON(
+    entry=CM.key, setting="MemberCluster's deleteOptions.propagationPolicy"
+)
 
 
 @pytest.mark.parametrize(
     ("works", "request_", "entry", "operation"),
     [
-        ((work(),), {"live": {CM.key: THERE}}, ENTRY, deleted("has it no longer")),
+        ((work(),), {"live": {CM.key: THERE}}, ENTRY, deleted(DROPPED)),
         (
             (replace(work(), deleted={CM.key.identity: OverrideKey("ns", "drop")}),),
             {"live": {CM.key: THERE}},
@@ -88,10 +101,7 @@ FINALIZERS = "is being deleted and waits for its finalizers"
             replace(
                 deleted(""),
                 reason=ApplyText.DELETES_CLUSTER(
-                    override="ResourceOverride",
-                    override_2="ns/drop",
-                    placement="ClusterResourcePlacement",
-                    placement_2="web",
+                    override="ResourceOverride ns/drop", placement="ClusterResourcePlacement web"
                 ),
             ),
         ),
@@ -99,90 +109,61 @@ FINALIZERS = "is being deleted and waits for its finalizers"
             (replace(work(), deleted={OTHER_CM: OverrideKey("ns", "drop")}),),
             {"live": {CM.key: THERE}},
             ENTRY,
-            deleted("has it no longer"),
+            deleted(DROPPED),
         ),
-        ((), {"live": {CM.key: THERE}, **LEAVES}, ENTRY, deleted("leaves the cluster")),
+        ((), {"live": {CM.key: THERE}, **LEAVES}, ENTRY, deleted(WEB_LEAVES)),
         ((work(CM),), {"live": {CM.key: THERE}, **LEAVES}, replace(ENTRY, placement=WEB), None),
-        ((), {"live": {CM.key: None}, **LEAVES}, ENTRY, released("is gone")),
-        ((), {"live": {CM.key: live(CM, "u2")}, **LEAVES}, ENTRY, released(ApplyText.REPLACED_SOMEBODY_ELSE())),
-        ((), {"live": {CM.key: live(CM)}, **LEAVES}, replace(ENTRY, uid=None), released("is not applied by gitfleet")),
-        ((), {"live": {CM.key: live(CM)}, **LEAVES}, ENTRY, released("is not applied by gitfleet")),
+        ((), {"live": {CM.key: None}, **LEAVES}, ENTRY, released(ApplyText.IS_GONE(entry=CM.key))),
+        (
+            (),
+            {"live": {CM.key: live(CM, "u2")}, **LEAVES},
+            ENTRY,
+            released(f"{CM.key} {ApplyText.REPLACED_SOMEBODY_ELSE()}"),
+        ),
+        ((), {"live": {CM.key: live(CM)}, **LEAVES}, replace(ENTRY, uid=None), released(NOT_OURS)),
+        ((), {"live": {CM.key: live(CM)}, **LEAVES}, ENTRY, released(NOT_OURS)),
         ((), {"live": {CM.key: CO_OWNED}, **LEAVES}, ENTRY, released(OWNED)),
         ((work(),), {"live": {CM.key: CO_OWNED}}, ENTRY, released(OWNED)),
-        ((), {"live": {CM.key: BARE}, **LEAVES}, ENTRY, deleted("leaves the cluster")),
-        ((), {"live": {CM.key: BARE_TWICE}, **LEAVES}, ENTRY, deleted("leaves the cluster")),
-        ((), {"live": {CM.key: BARE}, **LEAVES}, replace(ENTRY, uid=None), released("is not applied by gitfleet")),
-        ((), {"live": {CM.key: GONE}, **LEAVES}, ENTRY, kept(KeepCode.TERMINATING, FINALIZERS, GONE)),
+        ((), {"live": {CM.key: BARE}, **LEAVES}, ENTRY, deleted(WEB_LEAVES)),
+        ((), {"live": {CM.key: BARE_TWICE}, **LEAVES}, ENTRY, deleted(WEB_LEAVES)),
+        ((), {"live": {CM.key: BARE}, **LEAVES}, replace(ENTRY, uid=None), released(NOT_OURS)),
+        ((), {"live": {CM.key: GONE}, **LEAVES}, ENTRY, kept(KeepCode.TERMINATING, finalizers(""), GONE)),
         (
             (),
             {"live": {CM.key: MANY}, **LEAVES},
             ENTRY,
-            kept(KeepCode.TERMINATING, f"{FINALIZERS} (a/{'x' * 98}, b, c and 2 more)", MANY),
+            kept(KeepCode.TERMINATING, finalizers(f" (a/{'x' * 98}, b, c and 2 more)"), MANY),
         ),
         (
             (),
             {"live": {CM.key: THERE}, "unreadable": {CM.key: "500"}, **LEAVES},
             ENTRY,
-            kept(KeepCode.UNREADABLE, (DesiredText.COULD_NOT_READ() + ": 500")),
+            kept(KeepCode.UNREADABLE, ApplyText.COULD_NOT_READ(key=CM.key, unreadable="500")),
         ),
-        ((), LEAVES, ENTRY, kept(KeepCode.NOT_OBSERVED, "was not observed")),
-        (
-            (),
-            {"live": {CM.key: THERE}, "removing": {WEB: ABANDON}},
-            ENTRY,
-            released(ApplyText.STAYS_CLUSTER() + ": the deleteStrategy is Abandon"),
-        ),
-        (
-            (),
-            {"removing": {WEB: ABANDON}, "leaving": True},
-            ENTRY,
-            released(ApplyText.STAYS_CLUSTER() + ": the MemberCluster's deleteOptions.propagationPolicy is Abandon"),
-        ),
-        (
-            (),
-            {"removing": {WEB: ABANDON}},
-            ENTRY,
-            released(ApplyText.STAYS_CLUSTER() + ": the deleteStrategy is Abandon"),
-        ),
-        (
-            (),
-            {"live": {CM.key: THERE}, "removing": {OTHER: DELETE}},
-            ENTRY,
-            kept(KeepCode.HELD, ("stays as it is: " + ApplyText.NOTHING_DECIDED_ABOUT())),
-        ),
+        ((), LEAVES, ENTRY, kept(KeepCode.NOT_OBSERVED, ApplyText.NOT_OBSERVED(key=CM.key))),
+        ((), {"live": {CM.key: THERE}, "removing": {WEB: ABANDON}}, ENTRY, released(ABANDONED)),
+        ((), {"removing": {WEB: ABANDON}, "leaving": True}, ENTRY, released(CLUSTER_ABANDONED)),
+        ((), {"removing": {WEB: ABANDON}}, ENTRY, released(ABANDONED)),
+        ((), {"live": {CM.key: THERE}, "removing": {OTHER: DELETE}}, ENTRY, stays(ApplyText.NOTHING_DECIDED_ABOUT())),
         (
             (work(error="no such path"),),
             {"live": {CM.key: THERE}},
             ENTRY,
-            kept(
-                KeepCode.HELD,
-                ("stays as it is: " + ApplyText.RESOURCES_COULD_NOT(what="overridden", error="no such path")),
-            ),
+            stays(ApplyText.RESOURCES_COULD_NOT(what="overridden", error="no such path")),
         ),
         (
             (replace(work(error="no such path"), unwrapped=False),),
             {"live": {CM.key: THERE}},
             ENTRY,
-            kept(
-                KeepCode.HELD,
-                ("stays as it is: " + ApplyText.RESOURCES_COULD_NOT(what="unwrapped", error="no such path")),
-            ),
+            stays(ApplyText.RESOURCES_COULD_NOT(what="unwrapped", error="no such path")),
         ),
         (
             (work(CM, error="no such path"),),
             {"live": {CM.key: THERE}},
             ENTRY,
-            kept(
-                KeepCode.HELD,
-                ("stays as it is: " + ApplyText.RESOURCES_COULD_NOT(what="overridden", error="no such path")),
-            ),
+            stays(ApplyText.RESOURCES_COULD_NOT(what="overridden", error="no such path")),
         ),
-        (
-            (work(type="ReportDiff"),),
-            {"live": {CM.key: THERE}},
-            ENTRY,
-            kept(KeepCode.HELD, ("stays as it is: " + ApplyText.REPORTDIFF_CHANGES_NOTHING())),
-        ),
+        ((work(type="ReportDiff"),), {"live": {CM.key: THERE}}, ENTRY, stays(ApplyText.REPORTDIFF_CHANGES_NOTHING())),
     ],
 )
 def test_one_entry(
@@ -193,14 +174,6 @@ def test_one_entry(
         assert isinstance(found, Keep) and found.manifest is CM, "the work answers for the object"
     else:
         assert found == operation
-
-
-def test_what_another_placement_wants_too_is_handed_over_and_not_deleted() -> None:
-    """The leaving placement's entry says nothing: the other's work answers for the object."""
-    request: dict[str, Any] = {"live": {CM.key: THERE}, "inventory": {CM.key: ENTRY}}
-    assert [type(o).__name__ for o in plan(work(CM, placement=OTHER), **LEAVES, **request)] == ["Update"]
-    (held,) = plan(work(CM, placement=OTHER, type="ReportDiff"), **LEAVES, **request)
-    assert isinstance(held, Keep) and held.placement == OTHER, "what is compared is not deleted under the comparison"
 
 
 @pytest.mark.parametrize(
@@ -221,6 +194,10 @@ def test_what_makes_other_objects_is_deleted_after_them(thing: Manifest, propaga
     assert isinstance(found, Delete) and found.propagation == propagation
 
 
+def in_use(key: ObjectKey) -> str:
+    return ApplyText.STAYS_WHILE_OBJECTS_CLUSTER(entry=key, user="ClusterResourcePlacement other")
+
+
 def test_a_namespace_and_a_definition_stay_for_the_first_of_those_who_need_them() -> None:
     ns, crd, custom = namespace(), manifest(CRD), manifest(CUSTOM)
     things: tuple[Manifest, ...] = (ns, crd, custom)
@@ -228,13 +205,12 @@ def test_a_namespace_and_a_definition_stay_for_the_first_of_those_who_need_them(
     inventory = {m.key: owned(m, there[m.key]) for m in things}
     inventory[custom.key] = owned(custom, there[custom.key], OTHER)
     found = plan(work(custom, placement=OTHER), live=there, inventory=inventory, **LEAVES)
-    why = "stays while ClusterResourcePlacement other has objects in it on this cluster"
     assert [o for o in found if isinstance(o, Keep) and o.placement == WEB] == [
         Keep(
             cluster="c1",
             placement=WEB,
             key=thing.key,
-            reason=f"{thing.key} {why}",
+            reason=in_use(thing.key),
             live=there[thing.key],
             code=KeepCode.NAMESPACE_IN_USE,
         )
@@ -244,7 +220,7 @@ def test_a_namespace_and_a_definition_stay_for_the_first_of_those_who_need_them(
     found = plan(
         work(new, placement=OTHER), live={**there, new.key: None}, inventory={ns.key: inventory[ns.key]}, **LEAVES
     )
-    assert [o.reason for o in found if isinstance(o, Keep)] == [f"{ns.key} {why}"], "what is yet to be made counts"
+    assert [o.reason for o in found if isinstance(o, Keep)] == [in_use(ns.key)], "what is yet to be made counts"
     elsewhere, other_kind = namespace("elsewhere"), manifest({**CUSTOM, "kind": "Bar"})
     there = {m.key: live(m, uid=m.key.name, manager="gitfleet") for m in (elsewhere, crd, other_kind)}
     inventory = {m.key: owned(m, there[m.key]) for m in (elsewhere, crd)}
@@ -259,8 +235,7 @@ def test_a_namespace_stays_for_the_first_by_name_of_all_who_have_something_in_it
     there = {ns.key: ours, **{one.key: None for one in wanted.values()}}
     works = [work(one, placement=PlacementKey("", name)) for name, one in wanted.items()]
     found = plan(*works, live=there, inventory={ns.key: owned(ns, ours)}, **LEAVES)
-    why = "stays while ClusterResourcePlacement other has objects in it on this cluster"
-    assert [o.reason for o in found if isinstance(o, Keep)] == [f"{ns.key} {why}"]
+    assert [o.reason for o in found if isinstance(o, Keep)] == [in_use(ns.key)]
 
 
 PVC = manifest({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": CUSTOM["metadata"]})
@@ -297,7 +272,7 @@ def test_a_namespace_leaves_the_inventory_with_what_is_protected_in_it_and_no_la
     for key, expected in zip((NS.key, PVC.key), said, strict=True):
         operation = found[key]
         if isinstance(operation, Keep):
-            unseen = "was not observed" in expected
+            unseen = part(ApplyText.NOT_OBSERVED) in expected
             why = (None, KeepCode.NOT_OBSERVED) if unseen else (there[key], KeepCode.NAMESPACE_IN_USE)
             assert (operation.live, operation.code) == why
         text = (
@@ -323,7 +298,7 @@ def test_what_another_one_owns_goes_with_its_namespace_where_that_goes() -> None
     there = {CM.key: CO_OWNED, NS.key: live(NS, uid="ns", manager="gitfleet")}
     entries = {m.key: owned(m, there[m.key]) for m in (CM, NS)}
     for protected, said in (
-        (None, (ApplyText.GOES_DELETED(taker=NS.key) + ": HelmRelease x owns it, too")),
+        (None, ApplyText.OWNS_TOO(entry=CM.key, why=ApplyText.GOES_DELETED(taker=NS.key), owner="HelmRelease x")),
         (KEEP, OWNED),
     ):
         entries[NS.key] = replace(entries[NS.key], protected_by=protected)
@@ -350,8 +325,9 @@ def test_a_namespace_in_which_something_was_left_before_is_not_deleted() -> None
     entry = replace(owned(NS, there[NS.key]), keeps=("PersistentVolumeClaim/ns/x",))
     (found,) = plan(live=there, inventory={NS.key: entry}, **LEAVES)
     assert isinstance(found, Release)
-    why = ApplyText.STAYS_CLUSTER() + " with PersistentVolumeClaim/ns/x, left in it as never to be deleted"
-    assert found.reason == f"Namespace/ns {why}"
+    assert found.reason == ApplyText.STAYS_CLUSTER_LEFT_NEVER_DELETED(
+        entry="Namespace/ns", left="PersistentVolumeClaim/ns/x"
+    )
 
 
 def test_what_is_protected_is_let_go_of_where_its_namespace_is_wanted() -> None:
@@ -360,45 +336,6 @@ def test_what_is_protected_is_let_go_of_where_its_namespace_is_wanted() -> None:
     entries[PVC.key] = replace(entries[PVC.key], protected_by=KEEP)
     found = plan(work(NS), live=there, inventory=entries)
     assert [type(operation) for operation in found] == [Keep, Release]
-
-
-HAS_NS: dict[str, Any] = {"works": (work(NS, placement=OTHER),)}
-
-
-@pytest.mark.parametrize(
-    ("request_", "waits"),
-    [
-        (HAS_NS, False),
-        ({**HAS_NS, "held": {OTHER: {NS.key.identity}}}, True),
-        ({**HAS_NS, "given_up": {OTHER: {NS.key.identity}}}, True),
-        ({**HAS_NS, "held": {WEB: {NS.key.identity}}, "given_up": {OTHER: {PVC.key.identity}}}, False),
-        ({**HAS_NS, "going": {OTHER}}, True),
-        ({**HAS_NS, "keepers": {OTHER: "hold-a"}}, True),
-        ({**HAS_NS, "may_leave": True}, True),
-        ({}, False),
-    ],
-)
-def test_what_is_protected_waits_for_what_it_lies_in_where_that_stays_only_for_now(
-    request_: dict[str, Any], waits: bool
-) -> None:
-    """The removal of the namespace waits for an answer or a rollout: nobody asks again before it is done."""
-    there = {m.key: live(m, uid=m.key.kind, manager="gitfleet") for m in (NS, PVC)}
-    entries = {NS.key: owned(NS, there[NS.key], OTHER), PVC.key: replace(owned(PVC, there[PVC.key]), protected_by=KEEP)}
-    request = ApplyRequest(cluster="c1", live=there, inventory=entries, removing={WEB: DELETE}, **request_)
-    (found,) = (operation for operation in plan_apply(request) if operation.key == PVC.key)
-    said = WAITS if waits else ITSELF.format(by=KEEP)
-    assert f"{type(found).__name__} {found.reason}" == said
-
-
-def test_a_namespace_that_stays_for_another_one_may_be_deleted_yet() -> None:
-    there = {m.key: live(m, uid=m.key.kind, manager="gitfleet") for m in (NS, PVC)}
-    entries = {m.key: replace(owned(m, there[m.key]), protected_by=KEEP if m is PVC else None) for m in (NS, PVC)}
-    records = {OTHER: placed(OTHER, ("c1",), NS)}
-    request = ApplyRequest(cluster="c1", live=there, inventory=entries, **LEAVES)
-    found = plan_apply(request, Failures(), Successors(records))
-    assert [getattr(operation, "code", None) for operation in found] == [
-        KeepCode.KEPT_FOR_SUCCESSOR, KeepCode.NAMESPACE_IN_USE
-    ]  # fmt: skip
 
 
 def test_a_definition_that_says_it_defines_definitions_takes_none_along() -> None:
@@ -428,74 +365,6 @@ def test_removing_much_costs_as_much_as_there_is(protection: str | None, namespa
     assert grows_with_its_input(run)
 
 
-def without_any(record: PlacementRecord) -> PlacementRecord:
-    """The placement, of which nothing was applied anywhere."""
-    return replace(record, bindings=tuple(replace(one, applied_snapshot=None) for one in record.bindings))
-
-
-HAVE_IT = placed(OTHER, ("c1",), CM)
-ELSEWHERE = replace(HAVE_IT, bindings=())
-DROPS = {CM.key.identity: OverrideKey("ns", "drop")}
-STAYS = "stays until ClusterResourcePlacement other, which selects it, has it here"
-
-
-@pytest.mark.parametrize(
-    ("records", "works", "request_", "operation"),
-    [
-        ([], (), {}, deleted("leaves the cluster")),
-        ([HAVE_IT], (), {}, kept(KeepCode.KEPT_FOR_SUCCESSOR, STAYS, THERE)),
-        ([HAVE_IT], (), {"leaving": True}, deleted("leaves the cluster")),
-        ([HAVE_IT], (replace(work(placement=OTHER), deleted=DROPS),), {}, deleted("leaves the cluster")),
-        (
-            [ELSEWHERE], (), {},
-            kept(
-                KeepCode.KEPT_FOR_SUCCESSOR,
-                "stays until ClusterResourcePlacement other, which selects it, has it where it is picked", THERE,
-            ),
-        ),
-        ([placed(WEB, ("c2",), CM)], (), {}, deleted("leaves the cluster")),
-        ([without_any(placed(WEB, ("c2",), CM))], (), {}, deleted("leaves the cluster")),
-    ],
-)  # fmt: skip
-def test_what_a_placement_gives_up_stays_for_another_one(
-    records: list[PlacementRecord], works: tuple[Work, ...], request_: dict[str, Any], operation: Operation
-) -> None:
-    request = ApplyRequest(cluster="c1", works=works, live={CM.key: THERE}, inventory={CM.key: ENTRY}, **LEAVES)
-    successors = Successors({record.placement.key: record for record in records})
-    assert plan_apply(replace(request, **request_), Failures(), successors) == (operation,)
-
-
-THIRD = PlacementKey("", "third")
-WANTS = replace(placed(THIRD, ("c1",), CM), conditions=())
-
-
-@pytest.mark.parametrize(
-    ("other", "more", "stays"),
-    [({}, {}, False), ({"type": "ReportDiff"}, {}, True), ({}, {"going": {OTHER}}, True)],
-    ids=["applies it", "reports", "leaves, and gave it away"],
-)
-def test_what_another_one_applies_here_already_stays_for_no_third_one(
-    other: dict[str, Any], more: dict[str, Any], stays: bool
-) -> None:
-    """A placement that leaves counts this cluster among those that it may leave at once, unless all that it has here is
-    said to stay."""
-    request = ApplyRequest(
-        cluster="c1", works=(work(CM, placement=OTHER, **other),), live={CM.key: THERE},
-        inventory={CM.key: ENTRY}, known_namespaces=("ns",), **LEAVES, **more,
-    )  # fmt: skip
-    found = plan_apply(request, Failures(), Successors({THIRD: WANTS}))
-    waits = kept(KeepCode.KEPT_FOR_SUCCESSOR, STAYS.replace("other", "third"), THERE)
-    assert [one for one in found if one.placement == WEB] == ([waits] if stays else [])
-    assert [type(one) for one in found if one.placement == OTHER] == [Keep if stays else Update]
-
-
-def test_an_error_that_concerns_another_object_is_not_what_it_stays_for() -> None:
-    request = ApplyRequest(cluster="c1", live={CM.key: THERE}, inventory={CM.key: ENTRY}, **LEAVES)
-    misread = {OTHER: MisreadObjects("placements/other.yaml", frozenset({OTHER_CM}))}
-    successors = Successors({OTHER: HAVE_IT}, misread=misread)
-    assert plan_apply(request, Failures(), successors) == (kept(KeepCode.KEPT_FOR_SUCCESSOR, STAYS, THERE),)
-
-
 @pytest.mark.parametrize(("error", "stays"), [(None, True), ("no such path", False)])
 def test_a_namespace_stays_for_all_that_is_compared_in_it(error: str | None, stays: bool) -> None:
     ns, elsewhere = namespace(), config_map("a", namespace="elsewhere")
@@ -504,24 +373,7 @@ def test_a_namespace_stays_for_all_that_is_compared_in_it(error: str | None, sta
     reports = work(elsewhere, CM, placement=OTHER, error=error, type="ReportDiff")
     found = plan(reports, live=there, inventory={ns.key: owned(ns, seen)}, **LEAVES)
     (of_web,) = [one for one in found if one.placement == WEB]
-    why = f"{ns.key}" + ApplyText.STAYS_WHILE_OBJECTS_CLUSTER(entry="", user="ClusterResourcePlacement", user_2="other")
-    assert (of_web.reason == why) is stays and isinstance(of_web, Keep if stays else Delete)
-
-
-@pytest.mark.parametrize(("records", "stays"), [([HAVE_IT], True), ([], False)])
-def test_a_namespace_stays_for_what_is_let_go_of_in_it_until_another_one_has_that(
-    records: list[PlacementRecord], stays: bool
-) -> None:
-    """web lets go of the object and leaves it there, a third placement deletes the namespace."""
-    ns, third = namespace(), replace(OTHER, name="third")
-    there = {CM.key: THERE, ns.key: live(ns, uid="ns", manager="gitfleet")}
-    inventory = {CM.key: ENTRY, ns.key: owned(ns, there[ns.key], third)}
-    request = ApplyRequest(
-        cluster="c1", live=there, inventory=inventory, removing={WEB: ABANDON, third: DELETE}, known_namespaces=("ns",)
-    )
-    successors = Successors({record.placement.key: record for record in records})
-    found = plan_apply(request, Failures(), successors)
-    assert {one.key: type(one) for one in found} == {CM.key: Release, ns.key: Keep if stays else Delete}
+    assert (of_web.reason == in_use(ns.key)) is stays and isinstance(of_web, Keep if stays else Delete)
 
 
 @pytest.mark.parametrize(
@@ -536,10 +388,7 @@ def test_a_namespace_stays_for_what_is_let_go_of_in_it_until_another_one_has_tha
             ],
             "NamespaceDeletionDiscoveryFailure: Discovery failed for some groups, 1 failing: a b",
         ),
-        (
-            [("NamespaceFinalizersRemaining", "True", "x" * 400)],
-            f"NamespaceFinalizersRemaining: {'x' * 300}",
-        ),
+        ([("NamespaceFinalizersRemaining", "True", "x" * 400)], f"NamespaceFinalizersRemaining: {'x' * 300}"),
     ],
 )
 def test_a_namespace_that_does_not_go_says_why(conditions: list[tuple[str, str, str]], said: str) -> None:
@@ -548,3 +397,20 @@ def test_a_namespace_that_does_not_go_says_why(conditions: list[tuple[str, str, 
     body = {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}, "status": {"conditions": found}}
     assert stuck_namespace(LiveObject(key, body)) == said
     assert stuck_namespace(LiveObject(ObjectKey("", "v1", "Pod", "web", "web"), body)) == ""
+
+
+def test_what_the_gate_does_not_let_go_stays_and_so_does_its_namespace() -> None:
+    ns = namespace()
+    there = {one.key: live(one, one.key.name, manager="gitfleet") for one in (CM, ns)}
+    entries = {one.key: owned(one, there[one.key]) for one in (CM, ns)}
+    why = "waits for hold-web-1 (Emptied)"
+    gate = ClusterGate("c1", {ns.key.identity: "requested"}, {CM.key.identity: why})
+    request = ApplyRequest(cluster="c1", live=there, inventory=entries, gate=gate, **LEAVES)
+    outer, inside = plan_apply(request)
+    assert inside == kept(KeepCode.REMOVAL_HELD, ApplyText.REMOVAL_HELD(entry=CM.key, why=why), there[CM.key])
+    assert isinstance(outer, Keep) and outer.code is KeepCode.REMOVAL_HELD
+    unknown = plan_apply(replace(request, gate=replace(gate, held={})))
+    assert [one.code for one in unknown if isinstance(one, Keep)] == [KeepCode.REMOVAL_HELD] * 2
+    let = replace(gate, let_go={one.key.identity: "hold-web-1" for one in (CM, ns)}, held={})
+    permits = [one.permit for one in plan_apply(replace(request, gate=let)) if isinstance(one, Delete)]
+    assert permits == [Permit("c1", CM.key.identity, "hold-web-1"), Permit("c1", ns.key.identity, "hold-web-1")]

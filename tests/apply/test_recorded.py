@@ -96,6 +96,6 @@ def test_only_what_changed_since_is_written() -> None:
         (CM, Ignored(), "Keep"), (newer, Ignored(), "Update"), (CM, left_alone, "Keep"), (newer, left_alone, "Update")
     ):  # fmt: skip
         observed, inventory = as_recorded("c1", {CM.key: entry(CM)}, [work(wanted)], rules)
-        given: dict[str, Any] = {"ignored": rules, "compared": Comparisons(rules)}
+        given: dict[str, Any] = {"compared": Comparisons(rules)}
         (operation,) = plan(work(wanted), live=observed.live, inventory=inventory, **given)
         assert (type(operation).__name__, operation.placement) == (expected, WEB)

@@ -18,6 +18,7 @@ from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, Rele
 from gitfleet.model.state import Inventory
 from tests.apply.model_cluster import config_map, namespace
 from tests.apply.test_plan_apply import OTHER, WEB, live, owned
+from tests.gates import permit
 
 CM, OTHER_CM = config_map("cm", a="1"), config_map("other", a="1")
 THERE = live(CM, "u1")
@@ -26,7 +27,9 @@ ENTRY = owned(CM, THERE)
 
 def delete(uid: str = "u1", placement: PlacementKey = WEB) -> Delete:
     """The deletion of the object with this uid."""
-    return Delete(cluster="c1", placement=placement, key=CM.key, uid=uid, wave=1, reason="")
+    return Delete(
+        cluster="c1", placement=placement, key=CM.key, uid=uid, wave=1, reason="", permit=permit("c1", CM.key)
+    )
 
 
 def release(placement: PlacementKey = WEB) -> Release:

@@ -12,23 +12,23 @@ from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply import plan_apply
-from gitfleet.apply.requests import ApplyRequest
+from gitfleet.apply.claims import ApplyRequest
 from gitfleet.apply.texts import ApplyText
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Keep, KeepCode, Operation, Refuse, RefuseCode, Update
 from tests.apply.model_cluster import config_map, manifest
 from tests.apply.test_plan_apply import OTHER, WEB, live, only, owned, plan, work
+from tests.gates import open_gate
 
 CM = config_map("cm", a="1")
 SAME, DRIFTED, MORE = live(CM), live(config_map("cm", a="9")), live(config_map("cm", a="1", b="2"))
 TWO = live(config_map("cm", a="9", c="3"))
 ENTRY = owned(CM, SAME)
 GONE = live(CM, metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})
-LABELLED = live(CM, metadata={"labels": {"x": "y"}})
 A_DIFFERS = (("/data/a", "9", "1"),)
 B_IS_MORE = (("/data/b", "2", None),)
-NOT_ASKED = ApplyText.SERVER_FILLED_COUNTS_WELL(error=ApplyText.SERVER_NOT_ASKED_YET())
+NOT_ASKED = "; " + ApplyText.SERVER_FILLED_COUNTS_WELL(error=ApplyText.SERVER_NOT_ASKED_YET())
 FULL: dict[str, Any] = {"comparison_option": "FullComparison"}
 REPORT: dict[str, Any] = {"type": "ReportDiff"}
 CAREFUL: dict[str, Any] = {"when_to_apply": "IfNotDrifted"}
@@ -292,11 +292,11 @@ def test_one_manifest(
         (
             WEB,
             (
-                "drifted: "
+                "ConfigMap/ns/cm drifted: "
                 + ApplyText.IS_AND_SHOULD_BE(path="/data/a", there="9", wanted="", by="", more_than_first="1")
             ),
         ),
-        (OTHER, "is handed over by ClusterResourcePlacement other"),
+        (OTHER, ApplyText.HANDED_OVER_2(key=CM.key, placement="ClusterResourcePlacement other")),
     ],
 )
 def test_what_was_applied_before_and_is_wanted_no_more_goes_with_drift_and_as_it_is_handed_over(
@@ -307,7 +307,7 @@ def test_what_was_applied_before_and_is_wanted_no_more_goes_with_drift_and_as_it
     asked: dict[str, Any] = {"live": {CM.key: there}, "inventory": {CM.key: entry}}
     before = {entry: config_map("cm", a="1", b="2")}
     found = only(work(CM), applied=before.get, removing={OTHER: DeletePropagation.DELETE}, **asked)
-    assert found == updated(f"ConfigMap/ns/cm {why}", there, removes={"f:data": {"f:b": {}}})
+    assert found == updated(why, there, removes={"f:data": {"f:b": {}}})
 
 
 def deployment(web: str, log: str) -> dict[str, Any]:
@@ -356,15 +356,18 @@ def test_an_owned_object_is_refused_by_its_owner(policy: str) -> None:
         ),
         theirs,
     )
+    co_owned = only(work(CM, when_to_take_over=policy, allow_co_ownership=True), live={CM.key: theirs})
+    assert isinstance(co_owned, Update)
 
 
 def test_what_another_placement_has_and_what_could_not_be_seen() -> None:
     entry = replace(ENTRY, placement=OTHER)
-    _, refusal = plan(work(CM), work(CM, placement=OTHER), live={CM.key: SAME}, inventory={CM.key: entry})
+    keep, refusal = plan(work(CM), work(CM, placement=OTHER), live={CM.key: SAME}, inventory={CM.key: entry})
+    assert keep == replace(kept(KeepCode.IN_PLACE, "as applied", SAME), placement=OTHER)
     assert refusal == refused(
         RefuseCode.FAILED_TO_TAKE_OVER,
         (
-            ApplyText.BELONGS_CLUSTER(key="ConfigMap/ns/cm", holder="ClusterResourcePlacement", holder_2="other")
+            ApplyText.BELONGS_CLUSTER(key="ConfigMap/ns/cm", holder="ClusterResourcePlacement other")
             + ApplyText.SELECT_ONE_TWO_ALONE()
         ),
         SAME,
@@ -376,9 +379,7 @@ def test_what_another_placement_has_and_what_could_not_be_seen() -> None:
     assert only(work(CM)) == kept(KeepCode.NOT_OBSERVED, ApplyText.NOT_OBSERVED(key="ConfigMap/ns/cm"), None)
     after = config_map("z")
     twice = plan(work(CM, CM, after), live={CM.key: SAME, after.key: None}, inventory={CM.key: ENTRY})
-    why = ApplyText.STANDS_MORE_ONCE(
-        manifest="ConfigMap/ns/cm", placement="ClusterResourcePlacement", placement_2="web"
-    )
+    why = ApplyText.STANDS_MORE_ONCE(manifest="ConfigMap/ns/cm", placement="ClusterResourcePlacement web")
     assert twice[1] == refused(RefuseCode.DUPLICATED, why, None)
     assert isinstance(twice[2], Create)
 
@@ -387,6 +388,7 @@ def test_an_object_that_cannot_be_judged_is_refused_or_kept_and_the_next_is_plan
     odd: Any = {"metadata": 1}
     broken, other, failures = LiveObject(CM.key, odd), config_map("x"), Failures()
     asked = ApplyRequest(
+        gate=open_gate("c1"),
         cluster="c1",
         works=(work(CM, other),),
         live={CM.key: broken, other.key: None},

@@ -8,9 +8,8 @@ import pytest
 
 from gitfleet.api.bindings import FieldWriter
 from gitfleet.apply import names_of, writer_of
-from gitfleet.apply.writers import writers_of
+from gitfleet.apply.differences import writers_of
 
-LOG = {"name": "log", "image": "log:1", "ports": [{"containerPort": 80}]}
 MANIFEST = {
     "metadata": {"labels": {"a/b~c": "1"}},
     "data": {"greeting": "Hello"},
@@ -120,8 +119,7 @@ def test_every_owner_of_every_differing_field_is_listed_by_path_and_manager() ->
 
 
 @pytest.mark.parametrize(
-    ("managers", "names"),
-    [("", ""), ("a", "a"), ("baa", "a and b"), ("dcba", "a, b, c and 1 more"), (["", "x"], "x")],
+    ("managers", "names"), [("", ""), ("a", "a"), ("baa", "a and b"), ("dcba", "a, b, c and 1 more"), (["", "x"], "x")]
 )
 def test_the_names_in_a_sentence(managers: str, names: str) -> None:
     assert names_of(FieldWriter("/a", manager) for manager in managers) == names

@@ -74,7 +74,7 @@ def facts(policy: ApprovalPolicy, *commits: ApprovalCommit, authors: frozenset[s
 
 
 STRANGER = "is signed with a key that allowedSigners does not have"
-AGAIN = "approve again with a key of allowedSigners"
+UNSIGNED = "commit aaaaaaaaaa is not signed"
 ANN, BOB = "ann@example.org", "bob@example.org"
 
 
@@ -87,21 +87,18 @@ ANN, BOB = "ann@example.org", "bob@example.org"
             replace(facts(ApprovalPolicy(), by(ANN)), failure="the line broke"),
             ApprovalsText.COUNTS_NOTHING_SINCE(failure="the line broke"),
         ),
-        (
-            replace(facts(ApprovalPolicy(), by(ANN)), documents=2),
-            ApprovalsText.COUNTS_NOTHING_FILE_OTHER_DOCUMENTS(),
-        ),
-        (
-            replace(facts(ApprovalPolicy(), by(ANN)), older=True),
-            ApprovalsText.BEFORE_ASKED_APPROVAL_ONE_REQUEST(),
-        ),
+        (replace(facts(ApprovalPolicy(), by(ANN)), documents=2), ApprovalsText.COUNTS_NOTHING_FILE_OTHER_DOCUMENTS()),
+        (replace(facts(ApprovalPolicy(), by(ANN)), older=True), ApprovalsText.BEFORE_ASKED_APPROVAL_ONE_REQUEST()),
         (facts(SIGNED, by(ANN, signer=ANN)), ""),
         (facts(SIGNED, by(BOB), by(ANN, signer=ANN)), ""),
         (facts(SIGNED, by(ANN, signer=ANN), by(US)), ""),
-        (facts(SIGNED, by(ANN)), f"counts for nothing: commit aaaaaaaaaa is not signed; {AGAIN}"),
+        (
+            facts(SIGNED, by(ANN)),
+            ApprovalsText.COUNTS_NOTHING_APPROVE_AGAIN_KEY(whys=UNSIGNED),
+        ),
         (
             facts(SIGNED, by(ANN, why=STRANGER), by(BOB)),
-            f"counts for nothing: commit aaaaaaaaaa is not signed, commit aaaaaaaaaa {STRANGER}; {AGAIN}",
+            ApprovalsText.COUNTS_NOTHING_APPROVE_AGAIN_KEY(whys=f"{UNSIGNED}, commit aaaaaaaaaa {STRANGER}"),
         ),
         (facts(HOUR, by(ANN, age=3600)), ""),
         (
@@ -113,10 +110,7 @@ ANN, BOB = "ann@example.org", "bob@example.org"
             facts(HOUR, by(US, age=3601)),
             ApprovalsText.EXPIRED_OLDER_EXPIRESAFTER(name="its commit aaaaaaaaaa", limit="1h0m0s"),
         ),
-        (
-            facts(HOUR, by(ANN, age=-3600)),
-            ApprovalsText.COUNTS_NOTHING_SINCE_SAYS_MADE(name="its commit aaaaaaaaaa"),
-        ),
+        (facts(HOUR, by(ANN, age=-3600)), ApprovalsText.COUNTS_NOTHING_SINCE_SAYS_MADE(name="its commit aaaaaaaaaa")),
         (facts(SEPARATE, by(ANN), authors=frozenset({BOB})), ""),
         (
             facts(SEPARATE, by(ANN), authors=frozenset({BOB, ANN})),
@@ -126,36 +120,27 @@ ANN, BOB = "ann@example.org", "bob@example.org"
             facts(replace(SIGNED, separate_duties=True), by(ANN, signer="ann"), authors=frozenset({ANN})),
             ApprovalsText.GIVEN_WHO_MADE_CHANGE_SEPARATEDUTIES(person="ann"),
         ),
-        (
-            facts(SEPARATE, by(US)),
-            ApprovalsText.NAMES_NO_PERSON(),
-        ),
-        (
-            facts(TWO, by(US)),
-            ApprovalsText.NAMES_NO_PERSON(),
-        ),
+        (facts(SEPARATE, by(US)), ApprovalsText.NAMES_NO_PERSON()),
+        (facts(TWO, by(US)), ApprovalsText.NAMES_NO_PERSON()),
         (
             facts(replace(SIGNED, separate_duties=True), by(BOB, signer="Ann@example.org"), authors=frozenset({ANN})),
             ApprovalsText.GIVEN_WHO_MADE_CHANGE_SEPARATEDUTIES(person="Ann@example.org"),
         ),
         (
             facts(replace(SIGNED, separate_duties=True), by(ANN, committer=BOB, signer="x"), authors=frozenset({ANN})),
-            "was given by x, who made the change (separateDuties); another person must approve",
+            ApprovalsText.GIVEN_WHO_MADE_CHANGE_SEPARATEDUTIES(person="x"),
         ),
         (
             facts(SEPARATE, by(BOB, committer=ANN), authors=frozenset({ANN})),
-            "was given by bob@example.org, who made the change (separateDuties); another person must approve",
+            ApprovalsText.GIVEN_WHO_MADE_CHANGE_SEPARATEDUTIES(person="bob@example.org"),
         ),
         (
             facts(SEPARATE, by(US, committer=ANN), authors=frozenset({ANN})),
-            "was given by ann@example.org, who made the change (separateDuties); another person must approve",
+            ApprovalsText.GIVEN_WHO_MADE_CHANGE_SEPARATEDUTIES(person="ann@example.org"),
         ),
         (facts(SEPARATE, by(US, committer=ANN), authors=frozenset({BOB})), ""),
         (facts(SEPARATE, by(ANN), by(US), authors=frozenset({BOB})), ""),
-        (
-            facts(SEPARATE, by(US, committer="noreply@github.com")),
-            ApprovalsText.NAMES_NO_PERSON(),
-        ),
+        (facts(SEPARATE, by(US, committer="noreply@github.com")), ApprovalsText.NAMES_NO_PERSON()),
     ],
 )
 def test_one_approval_counts_or_says_why_not(known: ApprovalFacts, why: str) -> None:
@@ -233,8 +218,9 @@ def test_the_strictest_policy_of_those_before_the_approvals_says_how_many() -> N
     given = {one.key: one for one in (approval(), approval(f"{ASKED.name}.2"))}
     one, other = given
     known = {one: facts(replace(TWO, required=3), by(ANN)), other: facts(ApprovalPolicy(), by(BOB))}
-    people = "by ann@example.org and bob@example.org"
-    assert judge(ASKED, given, known, ApprovalPolicy(), NOW).waits == f"2 of 3 approvals are there, {people}"
+    assert judge(ASKED, given, known, ApprovalPolicy(), NOW).waits == ApprovalsText.APPROVALS_ARE_THERE_BY(
+        count=2, required=3, people="ann@example.org and bob@example.org"
+    )
 
 
 def test_what_counts_is_said_beside_what_does_not() -> None:
@@ -390,6 +376,7 @@ def test_an_approval_that_names_another_snapshot_counts_for_nothing(
     one = approval("go-first", status, digest=stage.digest)
     one = replace(one, annotations={**one.annotations, **({} if index is None else {SNAPSHOT_INDEX: index})})
     verdict = judge(stage, {one.key: one}, {one.key: facts(ApprovalPolicy(), by(ANN))}, ApprovalPolicy(), NOW)
-    said = ApprovalsText.ANOTHER_SNAPSHOT_WHOSE_RUN_ROLLS(asked="go-first", snapshot="3", snapshot_2="its annotation")
-    faults = [] if counts else [f"{said} {SNAPSHOT_INDEX} says; approve the one that waits"]
+    annotation = ApprovalsText.ANNOTATION_SAYS_APPROVE_ONE_WAITS(digest=SNAPSHOT_INDEX)
+    sentence = ApprovalsText.ANOTHER_SNAPSHOT_WHOSE_RUN_ROLLS(asked="go-first", snapshot="3", snapshot_2=annotation)
+    faults = [] if counts else [sentence]
     assert ([fault.message for fault in verdict.faults], verdict.answer is not None) == (faults, counts)

@@ -131,7 +131,7 @@ def _missing_code(text: str, folder: Path) -> Iterator[str]:
         elif re.fullmatch(r"(?:[\w-]+/)*\w+\.py", quoted):
             if not _file(quoted, folder):
                 yield quoted
-        elif re.fullmatch(r"(gitfleet|tests|docs|examples|repo-layout|benchmarks)/[\w./-]+", quoted):
+        elif re.fullmatch(r"(gitfleet|tests|docs|examples|repo-layout|benchmarks|ci)/[\w./-]+", quoted):
             yield from [quoted] if quoted not in _BRANCHES and not (ROOT / quoted).exists() else []
 
 

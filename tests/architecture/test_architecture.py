@@ -111,7 +111,6 @@ CACHING: dict[str, str] = {
     "api/placements.py": "a text names one placement for ever",
     "api/reading.py": "by declaration; and keys of objects and placements, at most 4,096 each, that thousands share",
     "api/replacing.py": "by class",
-    "api/rules.py": "by declaration",
     "api/writing.py": "by declaration; and bodies of conditions, at most 4,096 of them, that thousands share",
     "formats/cel.py": "the variables and functions of an expression are always the same; the library is loaded late",
     "formats/kind_fields.py": "the table is taken apart once",
@@ -119,7 +118,7 @@ CACHING: dict[str, str] = {
     "formats/times.py": "a text means one moment for ever",
     "formats/yaml_scalars.py": "a text means one scalar for ever",
     "formats/yaml_writer.py": "a text is written in one way for ever",
-    "loop/approval_history.py": "commits as they are read for one judgement, which ends with it",
+    "branches/approval_history.py": "commits as they are read for one judgement, which ends with it",
 }
 """Who may use functools' caches, and why that is no memory of the fleet's."""
 

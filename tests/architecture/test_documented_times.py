@@ -15,7 +15,7 @@ from tests.architecture.sources import ROOT
 @pytest.mark.parametrize(
     ("length", "minutes", "page", "said"),
     [
-        (FORCED_LEAVE, 15, "clusters", "what could not be removed 15 minutes after"),
+        (FORCED_LEAVE, 15, "clusters", "not answer for 15 minutes, unless"),
         (STUCK_AFTER, 5, "staged-runs", "takes longer than five minutes keeps its slot"),
         (STUCK_AFTER, 5, "rollout", "in progress for more than five minutes"),
         (LEFT_OUT_AFTER, 5, "staged-runs", "have not answered for five minutes"),

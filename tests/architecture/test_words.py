@@ -32,7 +32,7 @@ INSTEAD = {
 """Words that no sentence here needs. Common verbs (look, tell, remember) and nouns (room on a disk) are not among them:
 banning those led to sentences that said something else."""
 BANNED = re.compile(rf"(?<![A-Za-z])({'|'.join(INSTEAD)})(?![A-Za-z])", re.IGNORECASE)
-PLACES = ("gitfleet", "docs", "examples", "repo-layout", "benchmarks")
+PLACES = ("gitfleet", "docs", "examples", "repo-layout", "benchmarks", "ci")
 _SKIPPED = {"data", "vectors", "golden", "__pycache__"}
 
 

@@ -6,17 +6,21 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from _pytest.mark.structures import ParameterSet
 
+from gitfleet.adapters.clock import SystemClock
 from gitfleet.cli.init import layout_files
 from gitfleet.cli.main import run
 from gitfleet.cli.options import cache_dir_for
+from gitfleet.loop.runner import Wake
 
 GIT = {
     "GIT_CONFIG_GLOBAL": "/dev/null",
@@ -59,6 +63,20 @@ def gitfleet(capsys: pytest.CaptureFixture[str]) -> Shell:
         return Ended(code, *capsys.readouterr())
 
     return shell
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a command in this process waits for its next pass, its clock goes on at once by as much."""
+    ahead = 0.0
+
+    def wait(wake: Wake, seconds: float) -> None:
+        nonlocal ahead
+        ahead += 0.0 if wake.stopped else max(0.0, seconds)
+
+    monkeypatch.setattr(Wake, "wait", wait)
+    monkeypatch.setattr(SystemClock, "now", lambda _: datetime.now(UTC) + timedelta(seconds=ahead))
+    monkeypatch.setattr(SystemClock, "monotonic", lambda _: time.monotonic() + ahead)
 
 
 def with_usual_signals() -> None:

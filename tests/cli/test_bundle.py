@@ -16,10 +16,11 @@ from typing import Any
 
 import pytest
 
-from gitfleet.adapters.kube.texts import KubeText
+from gitfleet.agent.texts import AgentText
 from gitfleet.cli.texts import CliText
 from tests.cli.conftest import GIT, Ended, Shell, git, tiered
 from tests.realparts.git_http import GitHttpServer
+from tests.texts import part
 
 DELIVER, MEMBER = "gitfleet/deliver/eu-1", "gitfleet/member/eu-1"
 TO_MEMBER, TO_HUB = ("--cluster", "eu-1", "--to", "member"), ("--cluster", "eu-1", "--to", "hub")
@@ -93,6 +94,10 @@ def refused(ended: Ended, sentence: str) -> None:
     assert "Traceback" not in ended.err
 
 
+def no_file(path: str) -> str:
+    return AgentText.HOLDS_NO_REPORT_AGENT_NO(shown="", path=path)
+
+
 def test_both_ways(gitfleet: Shell, hub: Path, site: Path, tmp_path: Path) -> None:
     file = delivered(gitfleet, hub, tmp_path / "to-eu-1")
     ended = gitfleet("bundle", "import", site, file, *FROM_HUB, "--create")
@@ -137,10 +142,13 @@ def test_later_deliveries_go_on_and_older_ones_are_refused(
     assert gitfleet("bundle", "import", site, new, *FROM_HUB).code == 0
     assert head(site, DELIVER) == newest
 
-    refused(gitfleet("bundle", "import", site, old, *FROM_HUB), f"{old} is older than what {site} has")
+    refused(
+        gitfleet("bundle", "import", site, old, *FROM_HUB),
+        AgentText.OLDER_WENT_FROM(shown=old, shown_2=site, branch=DELIVER, at=""),
+    )
     put(hub, DELIVER, {"delivery.yaml": b"other\n"}, at=1_900_000_000)
     other = delivered(gitfleet, hub, tmp_path / "other")
-    refused(gitfleet("bundle", "import", site, other, *FROM_HUB), "does not go on from what")
+    refused(gitfleet("bundle", "import", site, other, *FROM_HUB), part(AgentText.NOT_GO_FROM))
     assert head(site, DELIVER) == newest
 
 
@@ -158,7 +166,7 @@ def test_only_a_newer_report_is_taken(
         assert ended.code == 0
         assert head(hub, MEMBER) == head(site, MEMBER)
     else:
-        refused(ended, f"{file} is not newer than the report that {hub} has")
+        refused(ended, f"{file}{part(AgentText.NOT_NEWER_REPORT)}{hub}")
         assert head(hub, MEMBER) == there
 
 
@@ -230,10 +238,10 @@ def test_a_file_of_another_cluster_or_the_other_way_is_refused(gitfleet: Shell, 
 @pytest.mark.parametrize(
     ("files", "how", "sentence"),
     [
-        ({"report.yaml": b"", "run.sh": b""}, {}, "'run.sh' is no file of one"),
-        ({"report.yaml": b"", "objects/a/b.json": b""}, {}, "'objects/a/b.json' is no file of one"),
-        ({"report.yaml": b"/etc/passwd"}, {"mode": "120000"}, "'report.yaml' is no file of one"),
-        ({"report.yaml": b""}, {"parent": "refs/heads/main^0"}, "has parents"),
+        ({"report.yaml": b"", "run.sh": b""}, {}, no_file("run.sh")),
+        ({"report.yaml": b"", "objects/a/b.json": b""}, {}, no_file("objects/a/b.json")),
+        ({"report.yaml": b"/etc/passwd"}, {"mode": "120000"}, no_file("report.yaml")),
+        ({"report.yaml": b""}, {"parent": "refs/heads/main^0"}, part(AgentText.HOLDS_NO_REPORT_AGENT)),
     ],
 )
 def test_what_is_no_report_is_refused(
@@ -335,20 +343,20 @@ def test_a_file_that_cannot_be_read_or_written(gitfleet: Shell, hub: Path, site:
     nowhere = tmp_path / "absent" / "file"
     refused(
         gitfleet("bundle", "export", hub, nowhere, *TO_MEMBER),
-        (f"{nowhere}" + CliText.CANNOT_WRITTEN(file="", strerror="No such file")),
+        CliText.CANNOT_WRITTEN(file=nowhere, strerror="No such file"),
     )
-    refused(gitfleet("bundle", "export", hub, tmp_path, *TO_MEMBER), f"{tmp_path} cannot be written")
+    refused(gitfleet("bundle", "export", hub, tmp_path, *TO_MEMBER), CliText.CANNOT_WRITTEN(file=tmp_path, strerror=""))
     refused(
         gitfleet("bundle", "import", hub, nowhere, *FROM_HUB),
-        (f"{nowhere}" + KubeText.CANNOT_READ(source="", error="No such file")),
+        CliText.CANNOT_READ(shown=nowhere, strerror="No such file"),
     )
-    refused(gitfleet("bundle", "import", site, nowhere, *FROM_HUB), "cannot be read")
+    refused(gitfleet("bundle", "import", site, nowhere, *FROM_HUB), part(CliText.CANNOT_READ))
     file = delivered(gitfleet, hub, tmp_path / "file")
     refused(gitfleet("bundle", "import", site, file, *FROM_HUB), "There is no git repository")
+    refused(gitfleet("bundle", "export", hub, file, "--cluster", "eu-3", "--to", "member"), part(AgentText.NO_BRANCH))
     refused(
-        gitfleet("bundle", "export", hub, file, "--cluster", "eu-3", "--to", "member"), "has no branch gitfleet/del"
+        gitfleet("bundle", "export", hub, file, "--cluster", "../x", "--to", "hub"), part(AgentText.CANNOT_NAME_CLUSTER)
     )
-    refused(gitfleet("bundle", "export", hub, file, "--cluster", "../x", "--to", "hub"), "cannot be the name of a clu")
     assert gitfleet("bundle", "import", "https://example.com/x", file, *FROM_HUB, "--create").code == 64
     assert gitfleet("bundle", "import", hub, file, "--cluster", "eu-1").code == 64
 
@@ -436,7 +444,9 @@ def test_branches_of_other_names(gitfleet: Shell, hub: Path, site: Path, tmp_pat
     assert gitfleet("bundle", "import", site, file, *FROM_HUB, "--create", *named).code == 0
     assert head(site, "agents/to/eu-1") == head(hub, "agents/to/eu-1")
     same = ("--deliveries", "x/", "--members", "x/")
-    refused(gitfleet("bundle", "import", site, file, *FROM_HUB, *same), "begin alike")
+    refused(
+        gitfleet("bundle", "import", site, file, *FROM_HUB, *same), AgentText.BRANCHES_DELIVERIES_THOSE_MEMBERS_BEGIN()
+    )
 
 
 @pytest.mark.real

@@ -14,6 +14,7 @@ from gitfleet.formats.yaml_reader import Profile, read_documents
 from gitfleet.model.events import EventType
 from tests.builders import eviction, repo_files_for, to_yaml
 from tests.cli.conftest import Shell, commit, git
+from tests.folders import FOLDER, folder
 from tests.scenarios.test_overrides_that_fail import failing_override
 from tests.views.test_plan_risk import BEGINS, scaled_down
 from tests.views.test_rollout_documents import whole_documents
@@ -67,7 +68,9 @@ def fields_of(value: Any, at: str = "$") -> set[str]:
 
 def test_the_plan_has_the_fields_of_the_page(gitfleet: Shell, moving: Path) -> None:
     change(moving)
-    commit(moving, {"overrides/blocking.yaml": to_yaml(failing_override())})
+    folders = (folder("monitoring"), folder("web", dependsOn=[{"folder": "monitoring"}]))
+    files = {f"resources/{body['metadata']['name']}/{FOLDER}": to_yaml(body) for body in folders}
+    commit(moving, {"overrides/blocking.yaml": to_yaml(failing_override()), **files})
     (moving / "gitfleet.yaml").write_text((moving / "gitfleet.yaml").read_text() + "# a remark\n")
     (shown,) = re.findall(r"```json\n(.*?)```", SECTIONS["4"], re.DOTALL)
     page = json.loads(shown)

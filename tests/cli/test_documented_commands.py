@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PAGES += sorted((ROOT / "examples").glob("*-rollout/README.md"))
 MOST_NOT_RUN = 3
-EACH_TIME = {"README.md", "docs/staged-runs.md"}
+EACH_TIME = {"README.md"}
 """The pages whose commands `make test` runs; those of the others are run by `make soak`."""
 _FENCE = re.compile(r"^(?:<!-- (?P<marker>[^\n]*?) -->\n)?```sh\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _OF_ANOTHER_PROGRAM = re.compile(r"`(?:git|dask|kubectl) ")

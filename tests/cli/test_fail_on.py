@@ -9,6 +9,7 @@ import pytest
 
 from gitfleet.cli.fail_on import Condition, read_conditions
 from gitfleet.cli.texts import CliText
+from gitfleet.formats.texts import FormatsText
 from tests.cli.conftest import Shell, commit
 from tests.cli.test_validate import BAD
 
@@ -29,12 +30,12 @@ THERE_ARE = "there are errors, unreachable, held, create, update, delete, refuse
 BAD_SPELLINGS = {
     "": CliText.EMPTY_CONDITION_BETWEEN_COMMAS(),
     "errors,": CliText.EMPTY_CONDITION_BETWEEN_COMMAS(),
-    "error": CliText.NO_CONDITION(word="error", meant="did you mean errors?"),
-    "Errors": CliText.NO_CONDITION(word="Errors", meant="did you mean errors?"),
-    "deletes": CliText.NO_CONDITION(word="deletes", meant="did you mean delete?"),
+    "error": CliText.NO_CONDITION(word="error", meant=FormatsText.YOU_MEAN(near="errors")),
+    "Errors": CliText.NO_CONDITION(word="Errors", meant=FormatsText.YOU_MEAN(near="errors")),
+    "deletes": CliText.NO_CONDITION(word="deletes", meant=FormatsText.YOU_MEAN(near="delete")),
     "deletions>30%": CliText.NO_CONDITION(word="deletions", meant=THERE_ARE),
-    "unreachble": CliText.NO_CONDITION(word="unreachble", meant="did you mean unreachable?"),
-    "hold": CliText.NO_CONDITION(word="hold", meant="did you mean held?"),
+    "unreachble": CliText.NO_CONDITION(word="unreachble", meant=FormatsText.YOU_MEAN(near="unreachable")),
+    "hold": CliText.NO_CONDITION(word="hold", meant=FormatsText.YOU_MEAN(near="held")),
     "xyz": CliText.NO_CONDITION(word="xyz", meant=THERE_ARE),
     "errors delete": CliText.NO_CONDITION(word="errors delete", meant=THERE_ARE),
     "errors>3": CliText.TAKES_NO_NUMBER(word="errors"),
@@ -74,6 +75,7 @@ def counts(number: int, percent: float) -> dict[str, Any]:
 DOCUMENT: dict[str, Any] = {
     "faults": [{"severity": "error"}, {"severity": "warning"}],
     "blocked": [{"placement": "web"}, {"placement": "web"}],
+    "runs": [{"state": "refused"}, {"state": "running"}, {"state": "failed"}],
     "unreachable": [{}, {}],
     "holds": [{}],
     "risk": {
@@ -84,8 +86,14 @@ DOCUMENT: dict[str, Any] = {
 }  # fmt: skip
 DELETED = "18 objects of 60 placed (30%) " + CliText.WOULD_DELETED()
 MET = {
-    "errors": CliText.COMMIT_HAS(count=("1 error and 1 " + CliText.CANNOT_ROLLED_OUT(count="placement"))),
-    "unreachable": "2 clusters do not answer",
+    "errors": " and ".join(
+        (
+            CliText.COMMIT_HAS(count="1 error"),
+            CliText.CANNOT_ROLLED_OUT(count="1 placement"),
+            CliText.WOULD_BE_REFUSED(count="1 run"),
+        )
+    ),
+    "unreachable": CliText.NOT_ANSWER(count="2 clusters", verb="do"),
     "held": "1 removal is held",
     "create": ("4 objects " + CliText.WOULD_CREATED()),
     "create>3": ("4 objects " + CliText.WOULD_CREATED()),
@@ -148,5 +156,6 @@ def test_a_misspelt_condition_is_wrong_usage(gitfleet: Shell, fleet: Path) -> No
     ended = gitfleet("plan", fleet, "--fail-on", "deletes>30%")
     assert (ended.code, ended.out) == (64, "")
     assert ended.err.splitlines()[0] == (
-        "error: invalid value for '--fail-on': " + CliText.NO_CONDITION(word="deletes", meant="did you mean delete?")
+        "error: invalid value for '--fail-on': "
+        + CliText.NO_CONDITION(word="deletes", meant=FormatsText.YOU_MEAN(near="delete"))
     )

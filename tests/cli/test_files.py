@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from gitfleet.api.texts import ApiText
 from gitfleet.cli.init import layout_files
 from gitfleet.cli.texts import CliText
 from gitfleet.formats.yaml_reader import Profile, read_documents
 from tests.cli.conftest import Shell, commit
+from tests.texts import part
 
 
 def test_init_lays_out_what_works(gitfleet: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,10 +26,10 @@ def test_init_lays_out_what_works(gitfleet: Shell, tmp_path: Path, monkeypatch: 
 
     assert (ended.code, ended.out) == (0, "")
     assert ended.err == (
-        f"{len(layout_files())} files are in {tmp_path}/my fleet. Next:\n"
+        f"{CliText.FILES_NEXT(count=len(layout_files()), resolve=f'{tmp_path}/my fleet')}\n"
         "  cd 'my fleet'\n"
-        '  git init -b main && git add . && git commit -m "My fleet"\n'
-        "  gitfleet plan --clusters simulated\n"
+        f"{CliText.GIT_INIT_B_MAIN_GIT()}\n"
+        f"{CliText.GITFLEET_PLAN_CLUSTERS_SIMULATED()}\n"
     )
     for path, content in layout_files():
         assert (tmp_path / "my fleet" / path).read_bytes() == content
@@ -39,8 +41,8 @@ def test_init_overwrites_nothing_unasked(gitfleet: Shell, tmp_path: Path) -> Non
 
     assert (ended.code, ended.out) == (1, "")
     assert ended.err == (
-        f"error: {tmp_path} already has gitfleet.yaml\n"
-        "hint: choose an empty folder, or write over these files with --force\n"
+        f"error: {CliText.ALREADY_HAS(resolve=tmp_path, existing='gitfleet.yaml', and_more='')}\n"
+        f"hint: {CliText.CHOOSE_EMPTY_FOLDER()}\n"
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["gitfleet.yaml"]
     assert gitfleet("init", tmp_path, "--force").code == 0
@@ -155,7 +157,7 @@ def test_nothing_is_written_outside_of_the_folder(
 
     monkeypatch.setattr("gitfleet.loop.workspace.Workspace.rendered_files", files)
     ended = gitfleet("render", fleet, "--out", tmp_path / "out")
-    assert (ended.code, "lies outside of" in ended.err) == (1, True)
+    assert (ended.code, part(CliText.LIES_OUTSIDE_NOT_WRITTEN) in ended.err) == (1, True)
     assert not list(tmp_path.rglob("*escaped*"))
 
 
@@ -167,7 +169,8 @@ def test_schema(gitfleet: Shell) -> None:
     assert {"ClusterResourcePlacement", "MemberCluster", "FleetConfig"} <= set(kinds)
     assert document["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert gitfleet("schema", "FletConfig").err == (
-        'error: there is no kind "FletConfig"\nhint: did you mean FleetConfig? `gitfleet schema` lists the kinds\n'
+        f"error: {ApiText.NO_KIND(word='FletConfig')}\n"
+        f"hint: {ApiText.GITFLEET_SCHEMA_LISTS_KINDS(meant=ApiText.YOU_MEAN(same_spelling='FleetConfig'))}\n"
     )
 
 

@@ -10,8 +10,10 @@ import pytest
 from gitfleet.cli.git_environment import git_credentials, git_seconds
 from gitfleet.cli.options import forge_settings
 from gitfleet.cli.texts import CliText
+from gitfleet.formats.texts import FormatsText
 from gitfleet.settings import GitCredentials, GitHubApp
 from tests.cli.conftest import Shell
+from tests.texts import part
 
 APP = {
     "GITFLEET_GITHUB_APP_ID": "4711",
@@ -19,6 +21,7 @@ APP = {
     "GITFLEET_GITHUB_APP_KEY_FILE": "/etc/app.pem",
 }
 SECRET = "hunter2hunter2"
+SEVERAL = CliText.GIVE_ONE_GITFLEET_GIT_PASSWORD(app="GITFLEET_GITHUB_APP_ID")
 
 
 @pytest.mark.parametrize(
@@ -42,15 +45,24 @@ def test_what_is_named_is_used(
 @pytest.mark.parametrize(
     ("variables", "words"),
     [
-        ({"GITFLEET_GIT_PASSWORD": SECRET, "GITFLEET_GIT_PASSWORD_FILE": "x"}, "give one of GITFLEET_GIT_PASSWORD"),
-        ({**APP, "GITFLEET_GIT_PASSWORD_FILE": "x"}, "give one of"),
-        ({"GITFLEET_GITHUB_APP_ID": "1"}, "GITFLEET_GITHUB_APP_INSTALLATION_ID is not set"),
-        ({"GITFLEET_GITHUB_API_URL": "https://x/api/v3"}, "GITFLEET_GITHUB_APP_ID is not set"),
-        ({**APP, "GITFLEET_GITHUB_APP_INSTALLATION_ID": "../.."}, "is no number"),
-        ({"GITFLEET_GIT_PROXY": f"ftp://user:{SECRET}@proxy"}, "no URL of a proxy"),
-        ({"GITFLEET_GIT_PROXY": f"user:{SECRET}@proxy:1"}, "no URL of a proxy"),
-        ({"GITFLEET_GIT_TIMEOUT": "soon"}, "give whole seconds from 1 to 3600"),
-        ({"GITFLEET_GIT_TIMEOUT": "0"}, "give whole seconds"),
+        ({"GITFLEET_GIT_PASSWORD": SECRET, "GITFLEET_GIT_PASSWORD_FILE": "x"}, SEVERAL),
+        ({**APP, "GITFLEET_GIT_PASSWORD_FILE": "x"}, SEVERAL),
+        (
+            {"GITFLEET_GITHUB_APP_ID": "1"},
+            CliText.GITHUB_APP_NEEDS(app=", ".join(APP), missing="GITFLEET_GITHUB_APP_INSTALLATION_ID"),
+        ),
+        (
+            {"GITFLEET_GITHUB_API_URL": "https://x/api/v3"},
+            CliText.GITHUB_APP_NEEDS(app=", ".join(APP), missing="GITFLEET_GITHUB_APP_ID"),
+        ),
+        (
+            {**APP, "GITFLEET_GITHUB_APP_INSTALLATION_ID": "../.."},
+            CliText.NO_NUMBER_STANDS_ADDRESS_INSTALLATION(app="GITFLEET_GITHUB_APP_INSTALLATION_ID"),
+        ),
+        ({"GITFLEET_GIT_PROXY": f"ftp://user:{SECRET}@proxy"}, CliText.GITFLEET_GIT_PROXY_NO_URL()),
+        ({"GITFLEET_GIT_PROXY": f"user:{SECRET}@proxy:1"}, CliText.GITFLEET_GIT_PROXY_NO_URL()),
+        ({"GITFLEET_GIT_TIMEOUT": "soon"}, CliText.GITFLEET_GIT_TIMEOUT(text="soon", longest_seconds=3600.0)),
+        ({"GITFLEET_GIT_TIMEOUT": "0"}, CliText.GITFLEET_GIT_TIMEOUT(text="0", longest_seconds=3600.0)),
     ],
 )
 def test_what_does_not_go_together_is_one_sentence(
@@ -69,9 +81,13 @@ def test_a_variable_that_is_misspelt_is_a_warning(
     monkeypatch.setenv("GITFLEET_GIT_TIMEOUT", "60")
     ended = gitfleet("validate", fleet)
     sentence = CliText.WARNING_VARIABLE_COUNTS_NOTHING(
-        name="GITFLEET_GIT_PASWORD", meant="did you mean GITFLEET_GIT_PASSWORD?"
+        name="GITFLEET_GIT_PASWORD", meant=FormatsText.YOU_MEAN(near="GITFLEET_GIT_PASSWORD")
     )
-    assert ended.code == 0 and ended.err.count(sentence) == 1 and ended.err.count("counts for nothing") == 1
+    assert (
+        ended.code == 0
+        and ended.err.count(sentence) == 1
+        and ended.err.count(part(CliText.WARNING_VARIABLE_COUNTS_NOTHING)) == 1
+    )
     assert SECRET not in ended.err
 
 

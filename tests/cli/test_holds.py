@@ -10,8 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Shell, commit, git, settle
+from gitfleet.api.texts import ApiText
+from gitfleet.cli.texts import CliText
+from gitfleet.status.texts import StatusText
+from gitfleet.views.texts import ViewsText
+from tests.cli.conftest import Shell, commit, copied, git, settle
+from tests.texts import part
 
+pytestmark = pytest.mark.usefixtures("hurried")
+
+OBJECT = ApiText.PLACEMENT(object="ConfigMap/monitoring/probe-targets", placement="monitoring")
+RULES = "(StillInRepo, Emptied, ProtectedKind)"
 AFFINITY = """\
     affinity:
       clusterAffinity:
@@ -39,17 +48,17 @@ def test_every_command_points_to_the_hold(gitfleet: Shell, moving: Path) -> None
     planned = gitfleet("plan", moving)
     ran = gitfleet("run", "--until-settled", moving)
     name = held_name(gitfleet, moving)
-    sentence = f"removals wait for an approval of {name}; all other changes go out"
+    sentence = StatusText.REMOVALS_WAIT_APPROVAL(holds=f"{name} {RULES}")
 
     first, second = planned.out.splitlines()[:2]
     assert first == f"held: approvals/{name}.yaml approves:"
-    assert second.startswith("  placement monitoring on cluster eu-north-1, placement monitoring on cluster eu-west-1,")
-    assert second.endswith(" and 1 more: 16 placed objects on eu-north-1, eu-west-1, us-east-1 and 1 more")
-    assert "\nmonitoring (PickAll): 0 clusters picked, 4 kept by a hold, 4 objects, snapshot 0\n" in planned.out
-    assert f"held: approvals/{name}.yaml approves: placement monitoring on cluster eu-north-1, " in ran.err
-    assert "found 0 cluster(s); 4 more kept by a hold" in ran.out
-    (row,) = {tuple(row.values()) for row in kept_rows(gitfleet, moving)}
-    assert row == (False, "Bound", True)
+    what = f"{OBJECT} and 3 more: "
+    what += "16 placed objects on eu-north-1, eu-west-1, us-east-1 and 1 more"
+    assert second == f"  {what}"
+    assert "\nmonitoring (PickAll): removals held, on 0 clusters, 4 objects, snapshot 0\n" in planned.out
+    assert ran.code == 0, "only a person can go on"
+    assert CliText.HOLD_TO_APPROVE(line=f"held: {name}: {what} {RULES}", hold=name) + "\n" in ran.err
+    assert "waiting: " not in ran.err
 
     told = gitfleet("explain", "monitoring", "-C", moving)
     assert told.out.splitlines()[0] == f"monitoring: {sentence} (`gitfleet get holds`)"
@@ -59,22 +68,19 @@ def test_every_command_points_to_the_hold(gitfleet: Shell, moving: Path) -> None
     assert document["removalsHeld"] == told.out.splitlines()[0]
     assert not json.loads(gitfleet("explain", "web", "-C", moving, "-o", "json").out)["removalsHeld"]
 
-    said = "removals of monitoring are held: `gitfleet get holds`\n"
+    said = ViewsText.HELD_GITFLEET_GET_HOLDS(names="monitoring") + "\n"
     assert gitfleet("get", "crp", "-C", moving).err == gitfleet("get", "crp", "monitoring", "-C", moving).err == said
     assert gitfleet("get", "crp", "web", "-C", moving).err == gitfleet("get", "mc", "-C", moving).err == ""
+    rows = [line.split() for line in gitfleet("get", "crp", "-C", moving).out.splitlines()]
+    assert (rows[0][-1], rows[1][-2:], rows[2][-1]) == ("WAITING", ["1", "hold"], "<none>")
+    assert all(len(line) <= 80 for line in gitfleet("get", "crp", "-C", moving).out.splitlines())
+    assert name in gitfleet("get", "crp", "-o", "wide", "-C", moving).out
     conditions = gitfleet("describe", "crp", "monitoring", "-C", moving).out.partition("Conditions:\n")[2]
     assert sentence in "\n".join(conditions.splitlines()[:6])
     page = git(moving, "show", "gitfleet/state:README.md")
     (line,) = [line for line in page.splitlines() if line.startswith("| [`monitoring`]")]
     assert line.endswith(f"| `{sentence}` |")
     assert "## Placements: 1 complete, 1 not" in page
-
-
-def kept_rows(gitfleet: Shell, repo: Path) -> list[dict[str, object]]:
-    """What the plan says of the clusters of the placement."""
-    placements = json.loads(gitfleet("plan", repo, "-o", "json").out)["placements"]
-    (found,) = [placement for placement in placements if placement["name"] == "monitoring"]
-    return [{name: row[name] for name in ("selected", "state", "keptByHold")} for row in found["clusters"]]
 
 
 def drop_the_placement(repo: Path) -> None:
@@ -87,40 +93,26 @@ def drop_its_payload(repo: Path) -> None:
     commit(repo, {})
 
 
-@pytest.mark.parametrize(
-    ("remove", "line", "markdown", "part"),
-    [
-        (
-            drop_the_placement,
-            "monitoring (PickAll): its removal is held, on 4 clusters, 4 objects, snapshot 0",
-            "Nothing changes: its removal is held.",
-            "Placement",
-        ),
-        (
-            drop_its_payload,
-            "monitoring (PickAll): up to date but for held removals on 4 clusters, 4 objects, snapshot 0",
-            "Nothing changes but for removals that are held.",
-            "Part",
-        ),
-    ],
-)
+@pytest.mark.parametrize("remove", [drop_the_placement, drop_its_payload])
 @pytest.mark.soak("real")
 def test_a_plan_does_not_call_up_to_date_what_is_held(
-    gitfleet: Shell, moving: Path, remove: Callable[[Path], None], line: str, markdown: str, part: str
+    gitfleet: Shell, moving: Path, remove: Callable[[Path], None]
 ) -> None:
     remove(moving)
     recorded = ("plan", moving, "--clusters", "none")
-    assert line in gitfleet(*recorded).out.splitlines()
-    page = gitfleet(*recorded, "-o", "markdown").out
-    assert markdown in page.partition("`monitoring`")[2].partition("####")[0]
+    (line,) = (line for line in gitfleet(*recorded).out.splitlines() if line.startswith("monitoring "))
+    assert "removals" in line and part(CliText.UP_DATE_2) not in line
     placements = json.loads(gitfleet(*recorded, "-o", "json").out)["placements"]
-    assert {p["name"]: p["removalsHeld"] for p in placements} == {"monitoring": part, "web": None}
+    assert {p["name"]: p["removalsHeld"] for p in placements} == {"monitoring": True, "web": False}
 
 
 @pytest.fixture(scope="module")
 def held_once(settled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The settled repo with a hold."""
-    repo = shutil.copytree(settled, tmp_path_factory.mktemp("held") / "fleet")
+    home = tmp_path_factory.mktemp("held")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+        repo = copied(settled, home / "fleet")
     pick_nothing(repo)
     return settle(repo)
 
@@ -128,7 +120,7 @@ def held_once(settled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def held(held_once: Path, tmp_path: Path) -> Path:
     """A copy of it."""
-    return shutil.copytree(held_once, tmp_path / "fleet")
+    return copied(held_once, tmp_path / "fleet")
 
 
 def test_a_hold_is_rejected_and_approved_by_commands(gitfleet: Shell, held: Path) -> None:
@@ -138,42 +130,24 @@ def test_a_hold_is_rejected_and_approved_by_commands(gitfleet: Shell, held: Path
     said = gitfleet("reject", name, "-C", held)
     assert (said.code, said.out) == (0, ""), said.err
     first, second = said.err.splitlines()
-    assert first.startswith("rejects: placement monitoring on cluster eu-north-1, ")
+    assert first.startswith(f"rejects: {OBJECT} and 3 more: ")
     made = git(held, "rev-parse", "main").strip()
-    assert second == f"committed to main as {made[:10]} by person@example.com"
+    assert second == CliText.COMMITTED_AS_BY(branch="main", commit=made[:10], email="person@example.com", merge="")
     assert git(held, "log", "-1", "--format=%an %ae %cn %s") == f"A person person@example.com A person Reject {name}\n"
     assert git(held, "status", "--porcelain", "--untracked-files=all") == "", "the work tree follows"
     assert (held / path).exists()
     ran = gitfleet("run", "--until-settled", held)
-    assert f"held: {path} rejects: placement monitoring on" in ran.err
+    assert (ran.code, f"{CliText.HOLD_REJECTED(line=RULES)}\n" in ran.err) == (0, True), ran.err
     assert "Rejected" in gitfleet("get", "holds", "-C", held).out
-    told = f'  {path} rejects it. To remove it after all, set the status there to "True":'
+    told = f"  {ViewsText.REJECTS_AFTER_ALL(path=path)}"
     assert told in gitfleet("plan", held).out.splitlines()
-    assert gitfleet("reject", name, "-C", held).err == f"a file of the watched branch rejects {name} already\n"
+    already = CliText.FILE_WATCHED_BRANCH_ALREADY(verb="reject", request=name)
+    assert gitfleet("reject", name, "-C", held).err == f"{already}\n"
 
     assert gitfleet("approve", f"hold/{name}", "-C", f"file://{held}").code == 0
     assert gitfleet("run", "--until-settled", held).code == 0
     assert not gitfleet("get", "holds", "-C", held).out
     assert "monitoring" not in gitfleet("get", "bindings", "-C", held).out
-
-
-@pytest.mark.soak("real")
-def test_an_approval_on_a_branch_waits_for_its_merge(gitfleet: Shell, held: Path) -> None:
-    name = held_name(gitfleet, held)
-    before = git(held, "rev-parse", "main")
-    said = gitfleet("approve", name, "-C", held, "--branch", "remove-it")
-    made = git(held, "rev-parse", "remove-it").strip()
-    assert said.err.splitlines()[1:] == [
-        f"committed to remove-it as {made[:10]} by person@example.com; merge it into main"
-    ]
-    again = gitfleet("approve", name, "-C", held, "--branch", "remove-it")
-    assert again.err.splitlines()[1:] == ["remove-it has it already; nothing is committed"]
-    assert (git(held, "rev-parse", "main"), git(held, "rev-parse", "remove-it").strip()) == (before, made)
-    gitfleet("run", "--until-settled", held)
-    assert name in gitfleet("get", "holds", "-C", held).out
-    git(held, "merge", "--quiet", "--no-ff", "remove-it")
-    gitfleet("run", "--until-settled", held)
-    assert not gitfleet("get", "holds", "-C", held).out
 
 
 def test_the_branch_of_a_request_approves_when_it_is_merged(gitfleet: Shell, held: Path) -> None:

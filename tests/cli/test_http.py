@@ -19,7 +19,11 @@ from pathlib import Path
 
 import pytest
 
+from gitfleet import __version__
+from gitfleet.cli.texts import CliText
+from gitfleet.fleet.texts import FleetText
 from gitfleet.loop.texts import LoopText
+from gitfleet.serving.texts import ServingText
 from tests.cli.conftest import GIT, Shell, commit, with_usual_signals
 from tests.realparts.bad_servers import small_disk
 
@@ -104,7 +108,7 @@ def test_probes_metrics_and_the_end(running: Running) -> None:
     running.process.send_signal(signal.SIGTERM)
     assert running.process.wait(WAIT_SECONDS) == 0
     messages = [line["message"] for line in running.lines()]
-    assert messages[1].endswith("is reconciling; Ctrl-C or SIGTERM ends it")
+    assert messages[1] == CliText.GITFLEET_CTRL_C_SIGTERM_ENDS() % (__version__, "is reconciling")
     assert messages[-1] == "interrupted"
 
 
@@ -142,9 +146,12 @@ def test_a_remote_that_goes_away_and_comes_back(running: Running, moving: Path) 
     running.until("/metrics", 'gitfleet_reconciles_total{outcome="failed"}')
     assert running.ask("/healthz") == (200, "ok\n")
     away.rename(moving)
-    while "reconciling again after" not in running.log.read_text():
+    while LoopText.RECONCILING_AGAIN_AFTER() % "" not in running.log.read_text():
         time.sleep(0.1)
-    assert any(line["level"] == "warning" and "; trying again in 5 s" in line["message"] for line in running.lines())
+    assert any(
+        line["level"] == "warning" and LoopText.TRYING_AGAIN_G() % ("", 5) in line["message"]
+        for line in running.lines()
+    )
 
 
 EVERYBODY, GITEAS = "It's a Secret to Everybody", "3gEsCfjlV2ugRwgpU#w1*WaW*wa4NXgGmpCfkbG3"
@@ -224,14 +231,14 @@ def test_a_signed_request_wakes_the_loop_and_no_other_does(
         headers = standard(body)  # signed now: one of five minutes ago is refused, and the suite takes longer
     before = reconciles(running)
     for wrong in ({}, dict.fromkeys(headers, "sha256=00")):
-        assert running.ask(f"/webhook/{provider}", body, wrong) == (401, (LoopText.SIGNATURE_MISSING_WRONG() + "\n"))
+        assert running.ask(f"/webhook/{provider}", body, wrong) == (401, (ServingText.SIGNATURE_MISSING_WRONG() + "\n"))
     other = "github" if provider == "generic" else "generic"
     assert running.ask(f"/webhook/{other}", body, headers)[0] == 401
     assert running.ask(f"/webhook/{provider}", b"a" * 1024 * 1024 + b"a", headers)[0] == 413
     assert running.ask(f"/webhook/{provider}")[0] == 405
     assert reconciles(running) == before
 
-    assert running.ask(f"/webhook/{provider}", body, headers) == (202, (LoopText.LOOP_WOKEN() + "\n"))
+    assert running.ask(f"/webhook/{provider}", body, headers) == (202, (ServingText.LOOP_WOKEN() + "\n"))
     assert reconciles(running) == before + 1
     for _ in range(3):
         assert running.ask(f"/webhook/{provider}", body, headers)[0] == 202
@@ -247,12 +254,12 @@ def test_a_secret_is_replaced_without_a_restart(receiving: tuple[Running, Path])
     signed = {"X-Hub-Signature-256": f"sha256={hexadecimal('another secret, longer', PUSH)}"}
     assert running.ask("/webhook/github", PUSH, signed)[0] == 202
     (folder / "github").unlink()
-    assert running.ask("/webhook/github", PUSH, signed) == (503, (LoopText.SECRET_WEBHOOK_CANNOT_READ() + "\n"))
+    assert running.ask("/webhook/github", PUSH, signed) == (503, (ServingText.SECRET_WEBHOOK_CANNOT_READ() + "\n"))
     (folder / "github").write_text(f"{EVERYBODY}\n")  # other tests use it
 
 
 @pytest.mark.parametrize(
-    ("content", "said"), [(None, LoopText.CANNOT_READ(error="No such file")), ("short", "holds no webhook secret")]
+    ("content", "said"), [(None, FleetText.CANNOT_READ(error="No such file")), ("short", "holds no webhook secret")]
 )
 def test_a_run_does_not_begin_without_a_secret(gitfleet: Shell, fleet: Path, content: str | None, said: str) -> None:
     file = fleet.parent / "secret"

@@ -10,10 +10,10 @@ import pytest
 
 from gitfleet.adapters.kube import KubeDirectory
 from gitfleet.errors import Stopped
-from gitfleet.loop.directories import ByConnection
+from gitfleet.fleet.clusters import ByConnection
 from gitfleet.settings import Settings
-from gitfleet.wiring import open_workspace
-from gitfleet.wiring_lease import _fence
+from gitfleet.wiring.hub import open_workspace
+from gitfleet.wiring.serving import _fence
 from tests.e2e.repos import ConfigRepo
 
 
@@ -21,10 +21,10 @@ def test_every_writer_of_a_process_that_does_not_lead_is_fenced(tmp_path: Path) 
     hub = ConfigRepo.bare(tmp_path / "repo").hub
     with open_workspace(Settings(repo=str(hub), cache_dir=tmp_path / "cache")) as workspace:
         _fence(workspace, cast(Any, SimpleNamespace(leads=lambda: False)))
-        driver, directory = workspace.driver, workspace.driver.fanout.directory
-        branches = (driver.states, driver.requests, driver.rendered, driver.pull)
-        for branch in branches:
-            assert branch is not None
+        driver, directory = workspace.driver, workspace.driver.clusters.fanout.directory
+        fenced = [branch for branch, _, _ in driver.pushers()]
+        assert len(fenced) == 4
+        for branch in fenced:
             with pytest.raises(Stopped):
                 branch.writer.remove_branch("x", "0" * 40)
         assert isinstance(directory, ByConnection)

@@ -12,7 +12,6 @@ from gitfleet.model.events import Event, EventType
 from gitfleet.status.texts import StatusText
 
 COMMIT = Event(type=EventType.COMMIT_READ, fields={"commit": "c" * 40})
-FAULT = Event(type=EventType.FAULT, fields={"fault": "a.yaml:1: bad", "severity": "error", "path": "a.yaml"})
 UPDATED = Event(type=EventType.UPDATED, placement="web", cluster="eu-1", fields={"snapshot": "3"})
 
 

@@ -201,7 +201,7 @@ def test_no_output_shows_a_value_of_a_secret(
     assert "(changed)" in outputs.run("plan", repo, "-o", "markdown")
     everything(outputs, repo, tmp_path)
     with monkeypatch.context() as failing:
-        for place in (f"{Performer.__module__}.Performer._apply", "gitfleet.works.patches.CompiledPatch.apply"):
+        for place in (f"{Performer.__module__}.Performer._apply", "gitfleet.works.compiled.CompiledPatch.apply"):
             failing.setattr(place, _quoting)
         outputs.run("run", repo, "--once", "-o", "json")
         failing.setattr("gitfleet.loop.workspace.Workspace.faults_at", _quoting)
@@ -256,7 +256,7 @@ def test_no_output_and_no_file_has_a_value_that_sops_encrypted(
     with monkeypatch.context() as failing:
         failing.setattr(f"{Performer.__module__}.Performer._apply", _quoting)
         outputs.run("run", repo, "--once", "-o", "json", *with_key)
-        failing.setattr("gitfleet.loop.encrypted.EncryptedSecrets._decrypted", _quoting)
+        failing.setattr("gitfleet.payload.encrypted_secrets.EncryptedSecrets._decrypted", _quoting)
         outputs.run("run", repo, "--once", "-o", "json", *with_key)
     outputs.run("run", repo, "--until-settled", *with_key)
     broken = {path: str(text).replace("namespace: web", "namespace: web2")

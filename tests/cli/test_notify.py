@@ -14,7 +14,7 @@ import pytest
 from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.cli.texts import CliText
 from gitfleet.formats.canonical_json import json_text
-from gitfleet.loop.texts import LoopText
+from gitfleet.serving.texts import ServingText
 from tests.adapters.test_notify import Receiver, at, receiving
 from tests.cli.conftest import Shell, commit
 from tests.cli.test_http import WAIT_SECONDS, begin
@@ -77,7 +77,7 @@ def test_a_run_tells_what_happened(fleet: Path, tmp_path: Path, receiver: Receiv
         running.process.wait()
     said = log.read_text()
     assert "nobody is told by notification nowhere: no --notify nowhere=FILE says where it is" in said
-    assert ("notification ops: 127.0.0.1 answers 500; " + LoopText.TRIED_AGAIN_LATER()) in said
+    assert ("notification ops: 127.0.0.1 answers 500; " + ServingText.TRIED_AGAIN_LATER()) in said
     everything = said + str(receiver.got)
     assert SECRET not in everything and receiver.url.rpartition("/")[2] not in said
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from gitfleet.formats.texts import FormatsText
-from gitfleet.loop.texts import LoopText
+from gitfleet.cli.texts import CliText
+from gitfleet.fleet.texts import FleetText
 from tests.adapters.outbound.hook_server import HookServer, hook_server
 from tests.cli.conftest import Shell, commit, git
 from tests.cli.test_http import WAIT_SECONDS, Running, begin
@@ -26,16 +26,19 @@ SECRET = "canary-of-the-signing-secret"
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--allow-webhooks", "https://hooks.example.com"), "--allow-webhooks https://hooks.example.com is no HOST or"),
+        (
+            ("--allow-webhooks", "https://hooks.example.com"),
+            CliText.ALLOWED_HOST_NO_HOST(option="--allow-webhooks", given="https://hooks.example.com"),
+        ),
         (
             ("--allow-metrics", "*"),
-            ("--allow-metrics *" + FormatsText.NO_HOST_HOST_PORT(text="") + ", such as hooks.example.com"),
+            CliText.ALLOWED_HOST_NO_HOST(option="--allow-metrics", given="*"),
         ),
         (("--metric-token", "prometheus.example.com"), "--metric-token prometheus.example.com is no HOST=FILE or"),
         (("--metric-token", "*.example.com=token"), "--metric-token *.example.com=token is no HOST=FILE or"),
         (
             ("--metric-token", "p.example=a", "--metric-token", "http://p.example=b", "--metric-token", "P.example=c"),
-            "--metric-token p.example=a is the second one for its host",
+            CliText.METRIC_TOKEN_SECOND_ONE_HOST(twice="p.example=a"),
         ),
     ],
 )
@@ -207,7 +210,7 @@ def test_a_webhook_that_says_no(moving: Path, tmp_path: Path, hooks: HookServer)
     assert len(hooks.got) == 1
     assert (
         f"{hooks.host}"
-        + LoopText.ANSWERS_NOT(host="", status="403", expected="", why="200 to 299: the freeze lasts until Monday")
+        + FleetText.ANSWERS_NOT(host="", status="403", expected="", why="200 to 299: the freeze lasts until Monday")
     ) in " ".join(state.split())
 
 

@@ -8,40 +8,49 @@ from typing import Any
 
 import pytest
 
+from gitfleet.adapters.kube.texts import KubeText
+from gitfleet.apply.texts import ApplyText
+from gitfleet.branches.texts import BranchesText
 from gitfleet.cli import plan_markdown
+from gitfleet.cli.init import layout_files
 from gitfleet.cli.plan_groups import names, operations_of
 from gitfleet.cli.texts import CliText
-from gitfleet.loop.texts import LoopText
 from gitfleet.rollout.texts import RolloutText
+from gitfleet.schedule.texts import ScheduleText
 from gitfleet.views.plan_risk import ASSUMES
 from gitfleet.views.texts import ViewsText
-from tests.cli.conftest import Shell, commit, git
+from tests import builders
+from tests.cli.conftest import Shell, commit, git, make_repo, settle
 from tests.cli.test_validate import BAD, HOSTILE, HOSTILE_PATH
+from tests.texts import said
 
-FIRST = """\
+NOT_BEST = ScheduleText.CLUSTER_NOT_SCORE_HIGH_ENOUGH(
+    cluster="eu-north-1", scores=ScheduleText.AFFINITY_SCORE_TOPOLOGY_SPREAD_SCORE(affinity=0, topology_spread=0)
+).removeprefix('Cluster "eu-north-1" ')
+FIRST = said(f"""\
 monitoring (PickAll): 4 clusters, 4 objects, snapshot 0
-  4 clusters join, because the placement is new
-  bind   eu-north-1, eu-west-1, us-east-1, us-lab-1: monitoring-0-snapshot goes out to a new cluster
-  + Namespace/monitoring on eu-north-1, eu-west-1, us-east-1, us-lab-1: is not on the cluster yet
-  + ConfigMap/monitoring/probe-targets on eu-north-1, eu-west-1, us-east-1, us-lab-1: is not on the cluster yet
-  + Service/monitoring/probe on eu-north-1, eu-west-1, us-east-1, us-lab-1: is not on the cluster yet
-  + Deployment/monitoring/probe on eu-north-1, eu-west-1, us-east-1, us-lab-1: is not on the cluster yet
+  4 clusters join, because [[views.PLACEMENT_NEW]]
+  bind   eu-north-1, eu-west-1, us-east-1, us-lab-1: [[rollout.GOES_OUT_NEW_CLUSTER|monitoring-0-snapshot]]
+  + Namespace/monitoring on eu-north-1, eu-west-1, us-east-1, us-lab-1:[[apply.NOT_CLUSTER_YET|]]
+  + ConfigMap/monitoring/probe-targets on eu-north-1, eu-west-1, us-east-1, us-lab-1:[[apply.NOT_CLUSTER_YET|]]
+  + Service/monitoring/probe on eu-north-1, eu-west-1, us-east-1, us-lab-1:[[apply.NOT_CLUSTER_YET|]]
+  + Deployment/monitoring/probe on eu-north-1, eu-west-1, us-east-1, us-lab-1:[[apply.NOT_CLUSTER_YET|]]
 web (PickN): 2 clusters, 4 objects, snapshot 0
-  2 clusters join, because the placement is new
-  bind   eu-west-1, us-east-1: web-0-snapshot goes out to a new cluster
-  not    eu-north-1: does not score high enough (affinity score: 0, topology spread score: 0)
-  not    us-lab-1: cluster does not match with any of the required cluster affinity terms
-  + Namespace/web on eu-west-1, us-east-1: is not on the cluster yet
-  + ConfigMap/web/web-settings on eu-west-1, us-east-1: is not on the cluster yet
-  + Service/web/web on eu-west-1, us-east-1: is not on the cluster yet
-  + Deployment/web/web on eu-west-1, us-east-1: is not on the cluster yet
+  2 clusters join, because [[views.PLACEMENT_NEW]]
+  bind   eu-west-1, us-east-1: [[rollout.GOES_OUT_NEW_CLUSTER|web-0-snapshot]]
+  not    eu-north-1: {NOT_BEST}
+  not    us-lab-1: [[schedule.CLUSTER_NOT_MATCH_ANY_REQUIRED]]
+  + Namespace/web on eu-west-1, us-east-1:[[apply.NOT_CLUSTER_YET|]]
+  + ConfigMap/web/web-settings on eu-west-1, us-east-1:[[apply.NOT_CLUSTER_YET|]]
+  + Service/web/web on eu-west-1, us-east-1:[[apply.NOT_CLUSTER_YET|]]
+  + Deployment/web/web on eu-west-1, us-east-1:[[apply.NOT_CLUSTER_YET|]]
 Plan: 24 to create.
-"""
-STILL = """\
-monitoring (PickAll): up to date on 4 clusters, 4 objects, snapshot 0
-web (PickN): up to date on 2 clusters, 4 objects, snapshot 0
-No object changes; 24 objects in place.
-"""
+""")
+STILL = said("""\
+monitoring (PickAll): [[cli.UP_DATE_2|4 clusters]], 4 objects, snapshot 0
+web (PickN): [[cli.UP_DATE_2|2 clusters]], 4 objects, snapshot 0
+[[cli.NO_OBJECT_CHANGES|24 objects]]
+""")
 
 
 @pytest.mark.parametrize("clusters", ["live", "simulated", "none"])
@@ -86,12 +95,13 @@ def test_an_update_shows_its_diff(gitfleet: Shell, settled: Path, moving: Path) 
 
     web = ended.out[ended.out.index("web (PickN)") :]
     assert "  update eu-west-1: " in web and "  wait   us-east-1: " in web  # one cluster at a time: maxUnavailable 1
-    assert "  ~ Deployment/web/web on eu-west-1: the manifest changed\n" in web
+    changed = ApplyText.MANIFEST_CHANGED(key="Deployment/web/web").replace(" of Deployment/web/web", "")
+    assert f"  ~ Deployment/web/web on eu-west-1: {changed}\n" in web
     assert "      -  replicas: 2\n      +  replicas: 5\n" in web
     assert "      -  labels:\n      -    app: web\n" in web  # what the manifest no longer says is taken away
     assert '      removes /metadata/labels (now {"app":"web"})\n' in web
     assert web.endswith(
-        "  later ~ Deployment/web/web on us-east-1: the manifest changed\n"
+        f"  later ~ Deployment/web/web on us-east-1: {changed}\n"
         "Plan: 1 to update, 23 in place.\n"
         "Later: 1 to update on 1 cluster.\n"
         "Risk: updates 2 of 24 placed objects (8.3%), on 2 of 4 clusters.\n"
@@ -99,13 +109,26 @@ def test_an_update_shows_its_diff(gitfleet: Shell, settled: Path, moving: Path) 
     )
     markdown = gitfleet("plan", moving, "--rev", "my-change", "--simulated-dir", place / "simulated", "-o", "markdown")
     fields = '- `Deployment/web/web` on `eu-west-1`\n  - `removes /metadata/labels (now {"app":"web"})`\n'
-    assert f"\nFields that go:\n\n{fields}" in markdown.out
+    assert f"\n{CliText.FIELDS_GO()}\n\n{fields}" in markdown.out
     # Where no cluster is asked, what was applied last is there.
     recorded = json.loads(gitfleet("plan", moving, "--rev", "my-change", "--clusters", "none", "-o", "json").out)
     rows = [row for one in recorded["placements"] for row in one["operations"] if row["removedFields"]]
     assert [(row["clusterName"], row["removedFields"]) for row in rows] == [
         ("eu-west-1", [{"path": "/metadata/labels", "value": '{"app":"web"}'}])
     ]
+
+
+def test_a_rename_is_named_and_moves_nothing(gitfleet: Shell, moving: Path) -> None:
+    text = (moving / "placements" / "monitoring.yaml").read_text()
+    renamed = text.replace(
+        "  name: monitoring\n", "  name: probes\n  annotations: {gitfleet.dev/renamed-from: monitoring}\n", 1
+    )
+    commit(moving, {"placements/monitoring.yaml": renamed})
+    ended = gitfleet("plan", moving, "--clusters", "none", "--detailed-exitcode")
+    assert CliText.RENAMED_NOW_KEEPS(placement="monitoring", placement_name="probes") in ended.out
+    assert ended.code == 0
+    document = json.loads(gitfleet("plan", moving, "--clusters", "none", "-o", "json").out)
+    assert {one["name"]: one["formerName"] for one in document["placements"]} == {"probes": "monitoring", "web": None}
 
 
 def test_json_has_every_part_of_the_contract(gitfleet: Shell, fleet: Path) -> None:
@@ -116,6 +139,7 @@ def test_json_has_every_part_of_the_contract(gitfleet: Shell, fleet: Path) -> No
         "apiVersion": "str", "kind": "str", "commit": "str", "stateCommit": "NoneType", "faults": "list",
         "placements": "list", "runs": "list", "evictions": "list", "rollouts": "list", "summary": "dict",
         "unreachable": "list", "holds": "list", "risk": "dict", "workTree": "dict", "blocked": "list",
+        "folderOrder": "list",
     }  # fmt: skip
     assert document["summary"] == {"create": 24, "update": 0, "delete": 0, "keep": 0, "refuse": 0}
     web = next(placement for placement in document["placements"] if placement["name"] == "web")
@@ -148,7 +172,8 @@ def test_a_cluster_that_cannot_be_reached_is_named_with_the_reason(gitfleet: She
     ended = gitfleet("plan", fleet)
 
     assert ended.code == 0
-    assert ended.out.startswith('unreachable: eu-west-1: cluster eu-west-1 is reached by the context "eu-west-1" and ')
+    why = KubeText.CLUSTER_REACHED_CONTEXT_NO_KUBECONFIG(name="eu-west-1", context="eu-west-1")
+    assert ended.out.startswith(f"unreachable: eu-west-1: {why}")
 
 
 @pytest.mark.parametrize(
@@ -174,7 +199,7 @@ def test_what_if_with_more_clusters(gitfleet: Shell, fleet: Path, tmp_path: Path
     assert ended.out.startswith("monitoring (PickAll): 5 clusters, ")
     assert gitfleet("plan", fleet, "--with", tmp_path / "absent").err.startswith("error: ")
     assert gitfleet("plan", fleet, "--without", "nope").err.startswith(
-        "error: " + LoopText.CHOOSES_NO_CLUSTER(option="--without", selector="nope")
+        "error: " + BranchesText.CHOOSES_NO_CLUSTER(option="--without", selector="nope")
     )
 
 
@@ -189,6 +214,50 @@ def test_with_a_base_only_the_change_is_planned(gitfleet: Shell, fleet: Path) ->
         for placement in json.loads(ended.out)["placements"]
     }
     assert moves["web"] == {"none"}
+
+
+@pytest.mark.parametrize("clusters", ["live", "simulated"])
+def test_with_a_base_no_cluster_is_asked(gitfleet: Shell, fleet: Path, clusters: str) -> None:
+    ended = gitfleet("plan", fleet, "--base", "main", "--clusters", clusters)
+    assert (ended.code, ended.err.splitlines()[0]) == (64, "error: " + CliText.BASE_ASKS_NO_CLUSTER(clusters=clusters))
+    assert gitfleet("plan", fleet, "--base", "main").out == STILL
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_clone_plans_from_the_state_of_its_remote(
+    gitfleet: Shell, settled: Path, tmp_path: Path, packed: bool
+) -> None:
+    """As a job of a forge has it: no branch is checked out, and only remote-tracking branches are there."""
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "--quiet", str(settled), str(clone))
+    git(clone, "switch", "--quiet", "--detach")
+    git(clone, "branch", "--quiet", "--delete", "main")
+    if packed:
+        git(clone, "pack-refs", "--all")
+    ended = gitfleet("plan", clone, "--clusters", "none", "--rev", "HEAD")
+    assert (ended.code, ended.out, ended.err) == (0, STILL, "")
+    commit(clone, {"placements/monitoring.yaml": None})
+    for words in (("--clusters", "none"), ("--base", "main")):
+        document = json.loads(gitfleet("plan", clone, "--rev", "HEAD", *words, "-o", "json").out)
+        assert document["stateCommit"] == git(settled, "rev-parse", "gitfleet/state").strip()
+        assert [rule["rule"] for rule in document["holds"][0]["reasons"]] == ["StillInRepo", "Emptied", "ProtectedKind"]
+
+
+def test_a_clone_prefers_its_own_branches(gitfleet: Shell, settled: Path, tmp_path: Path) -> None:
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "--quiet", str(settled), str(clone))
+    commit(clone, {"placements/monitoring.yaml": None})
+    (hold,) = json.loads(gitfleet("plan", clone, "--clusters", "none", "-o", "json").out)["holds"]
+    assert hold["nameIsFinal"]
+
+
+def test_a_state_branch_of_another_name_is_that_of_the_remote_too(gitfleet: Shell, tmp_path: Path) -> None:
+    config = builders.to_yaml(builders.fleet_config(branches={"state": "fleet-state"}))
+    files: dict[str, str | bytes] = {**dict(layout_files()), "gitfleet.yaml": config}
+    repo, clone = settle(make_repo(tmp_path / "fleet", files)), tmp_path / "clone"
+    git(tmp_path, "clone", "--quiet", str(repo), str(clone))
+    ended = gitfleet("plan", clone, "--clusters", "none")
+    assert (ended.code, ended.out) == (0, STILL)
 
 
 def test_markdown_for_a_pull_request(gitfleet: Shell, fleet: Path) -> None:
@@ -271,9 +340,13 @@ def test_kubeconfig_lists_files_as_kubectl_reads_it(
     monkeypatch.setenv("KUBECONFIG", ":".join(map(str, files)))
     first = gitfleet("plan", fleet).out.splitlines()[0]
 
-    assert first.startswith("unreachable: eu-west-1: ") and "did not answer" in first
+    assert (
+        first.startswith("unreachable: eu-west-1: ")
+        and KubeText.API_SERVER_NOT_ANSWER(name="eu-west-1", error="") in first
+    )
     monkeypatch.setenv("KUBECONFIG", ":".join(map(str, files[:2])))
-    assert 'the kubeconfig first has no context "second"' in gitfleet("plan", fleet).out.splitlines()[0]
+    missing = KubeText.HAS_NO(source="the kubeconfig first", kind="context", name="second")
+    assert missing in gitfleet("plan", fleet).out.splitlines()[0]
 
 
 def update_of(name: str, number: int) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 import yaml
 
 from gitfleet.cli.texts import CliText
@@ -13,6 +14,8 @@ from gitfleet.views.texts import ViewsText
 from tests import builders
 from tests.cli.conftest import Shell, commit, git
 from tests.cli.test_staged_runs import staged
+
+pytestmark = pytest.mark.usefixtures("hurried")
 
 
 def test_a_rollback_is_printed_and_committed_in_place_of_the_run_under_way(gitfleet: Shell, moving: Path) -> None:

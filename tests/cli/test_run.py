@@ -12,12 +12,17 @@ from pathlib import Path
 
 import pytest
 
+from gitfleet.branches.desired_trees import DesiredTrees
 from gitfleet.cli.texts import CliText
-from gitfleet.loop.trees import DesiredTrees
 from gitfleet.ports.repos import TreeEntry
 from gitfleet.status.texts import StatusText
 from tests.cli.conftest import Shell, commit, git, with_usual_signals
 from tests.cli.test_validate import BAD
+
+
+def settled_at(commit: str) -> str:
+    """The last line of a run that ended with the fleet at rest."""
+    return CliText.SETTLED_COMMIT_PLACEMENTS(commit=commit, placements="2 placements", bindings="6 bindings")
 
 
 def test_once_then_until_settled(gitfleet: Shell, fleet: Path) -> None:
@@ -29,7 +34,7 @@ def test_once_then_until_settled(gitfleet: Shell, fleet: Path) -> None:
     assert "waiting: web: us-east-1 is not Available: Deployment/web/web is not available" in once.err
     assert settled.out.splitlines()[-1].startswith("web: Available is True: ")
     head = git(fleet, "rev-parse", "HEAD").strip()
-    assert settled.err == (CliText.SETTLED_COMMIT_PLACEMENTS(commit=head[:12], count="2", bound="6") + "\n")
+    assert settled.err == settled_at(head[:12]) + "\n"
 
 
 @pytest.mark.parametrize("accepted", [False, True])
@@ -116,8 +121,9 @@ def test_what_does_not_settle_in_time_is_1(gitfleet: Shell, fleet: Path) -> None
     lines = ended.err.splitlines()
     assert ended.code == 1
     assert [line for line in lines if line.startswith("error: placements/bad.yaml:7: ClusterResourcePlacement/bad: ")]
-    assert lines[-2].startswith("error: nothing was settled within 0 s: monitoring: eu-north-1 is not Available: ")
-    assert lines[-1].startswith("hint: see `gitfleet get crp`")
+    waiting = "monitoring: eu-north-1 is not Available: "
+    assert lines[-2].startswith("error: " + CliText.NOTHING_SETTLED_WITHIN(timeout=0, waiting=waiting))
+    assert lines[-1] == f"hint: {CliText.SEE_GITFLEET_GET_CRP_GITFLEET()}"
 
 
 @pytest.mark.soak("real")
@@ -161,7 +167,7 @@ def test_signals_end_it_after_its_tick(gitfleet: Shell, fleet: Path, number: sig
     assert "web" in gitfleet("get", "crp", "-C", fleet).out
 
 
-FORGED = CliText.SETTLED_COMMIT_PLACEMENTS(commit="000000000000", count="2", bound="6")
+FORGED = settled_at("000000000000")
 
 
 def test_a_path_makes_no_line_of_its_own(gitfleet: Shell, fleet: Path) -> None:

@@ -7,15 +7,17 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
-from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.api.texts import ApiText
 from gitfleet.cli import timeline_page
 from gitfleet.cli.progress import Lines, when_of
 from gitfleet.cli.texts import CliText
+from gitfleet.formats.texts import FormatsText
 from gitfleet.model.events import Event, EventType
+from gitfleet.status.texts import StatusText
 from tests import builders
 from tests.cli.conftest import Shell, commit, git
 from tests.sops_files import AgeKey, encrypted
+from tests.texts import said
 
 BAD_IMAGE = """\
 apiVersion: gitfleet.dev/v1alpha1
@@ -27,41 +29,41 @@ spec:
     - {at: 90s, cluster: {name: eu-north-1, state: unreachable}}
     - {at: 100s, crash: reconciler}
 """
-GOLDEN = """\
+GOLDEN = said("""\
      0s  eu-north-1: healthy
      0s  eu-west-1: healthy
      0s  us-east-1: healthy
      0s  us-lab-1: healthy
      0s  monitoring: snapshot 0 taken
-     0s  monitoring: eu-north-1 picked, gets snapshot 0
-     0s  monitoring: eu-west-1 picked, gets snapshot 0
-     0s  monitoring: us-east-1 picked, gets snapshot 0
-     0s  monitoring: us-lab-1 picked, gets snapshot 0
-     0s  monitoring: Scheduled is True: {found}, found 4 cluster(s)
+     0s  monitoring: [[cli.GETS_SNAPSHOT|[[status.PICKED|eu-north-1]]|0]]
+     0s  monitoring: [[cli.GETS_SNAPSHOT|[[status.PICKED|eu-west-1]]|0]]
+     0s  monitoring: [[cli.GETS_SNAPSHOT|[[status.PICKED|us-east-1]]|0]]
+     0s  monitoring: [[cli.GETS_SNAPSHOT|[[status.PICKED|us-lab-1]]|0]]
+     0s  monitoring: Scheduled is True: [[schedule.FOUND_ALL_CLUSTER_NEEDED_SPECIFIED|4]]
      0s  web: snapshot 0 taken
-     0s  web: eu-west-1 picked, gets snapshot 0
-     0s  web: us-east-1 picked, gets snapshot 0
-     0s  web: Scheduled is True: {found}, found 2 cluster(s)
+     0s  web: [[cli.GETS_SNAPSHOT|[[status.PICKED|eu-west-1]]|0]]
+     0s  web: [[cli.GETS_SNAPSHOT|[[status.PICKED|us-east-1]]|0]]
+     0s  web: Scheduled is True: [[schedule.FOUND_ALL_CLUSTER_NEEDED_SPECIFIED|2]]
      0s  monitoring: eu-north-1: 4 objects created
      0s  monitoring: eu-west-1: 4 objects created
      0s  web: eu-west-1: 4 objects created
      0s  monitoring: us-east-1: 4 objects created
      0s  web: us-east-1: 4 objects created
      0s  monitoring: us-lab-1: 4 objects created
-     0s  monitoring: eu-north-1 updated to snapshot 0
-     0s  monitoring: eu-west-1 updated to snapshot 0
-     0s  monitoring: us-east-1 updated to snapshot 0
-     0s  monitoring: us-lab-1 updated to snapshot 0
-     0s  web: eu-west-1 updated to snapshot 0
-     0s  web: us-east-1 updated to snapshot 0
+     0s  monitoring: [[status.UPDATED_SNAPSHOT|eu-north-1|0]]
+     0s  monitoring: [[status.UPDATED_SNAPSHOT|eu-west-1|0]]
+     0s  monitoring: [[status.UPDATED_SNAPSHOT|us-east-1|0]]
+     0s  monitoring: [[status.UPDATED_SNAPSHOT|us-lab-1|0]]
+     0s  web: [[status.UPDATED_SNAPSHOT|eu-west-1|0]]
+     0s  web: [[status.UPDATED_SNAPSHOT|us-east-1|0]]
      5s  monitoring: eu-north-1 available
      5s  monitoring: eu-west-1 available
      5s  monitoring: us-east-1 available
      5s  monitoring: us-lab-1 available
-     5s  monitoring: Available is True: The selected resources in 4 cluster are available now
+     5s  monitoring: Available is True: [[status.SELECTED_RESOURCES_CLUSTER_AVAILABLE_NOW|4]]
      5s  web: eu-west-1 available
      5s  web: us-east-1 available
-     5s  web: Available is True: The selected resources in 2 cluster are available now
+     5s  web: Available is True: [[status.SELECTED_RESOURCES_CLUSTER_AVAILABLE_NOW|2]]
 
 PLACEMENT    CLUSTER      SNAPSHOT   AVAILABLE
 monitoring   eu-north-1   0          yes
@@ -70,7 +72,7 @@ monitoring   us-east-1    0          yes
 monitoring   us-lab-1     0          yes
 web          eu-west-1    0          yes
 web          us-east-1    0          yes
-""".format(found="found all cluster needed as specified by the scheduling policy")
+""")
 
 
 def test_the_whole_text(gitfleet: Shell, fleet: Path) -> None:
@@ -79,6 +81,12 @@ def test_the_whole_text(gitfleet: Shell, fleet: Path) -> None:
 
     assert (ended.code, ended.out, ended.err) == (0, GOLDEN, (CliText.NOTHING_MOVES_ANY_MORE() + ", at 5s\n"))
     assert git(fleet, "for-each-ref") == refs
+
+
+def test_it_starts_from_the_state_branch_unless_told_otherwise(gitfleet: Shell, settled: Path) -> None:
+    """There is nothing to do in a settled fleet."""
+    assert gitfleet("simulate", settled).out == GOLDEN[GOLDEN.index("\nPLACEMENT") :]
+    assert gitfleet("simulate", settled, "--from", "empty").out == GOLDEN
 
 
 def test_secrets_that_sops_encrypted_are_placed_without_a_key(gitfleet: Shell, fleet: Path) -> None:
@@ -115,6 +123,18 @@ def test_a_rollout_that_gets_stuck_says_where(gitfleet: Shell, fleet: Path, tmp_
     assert "waiting: web: us-east-1 is not Available: Deployment/web/web is not available" in ended.err
 
 
+def test_a_removal_that_waits_is_named_at_the_end(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:
+    scenario = tmp_path / "gone.yaml"
+    scenario.write_text(
+        "kind: Scenario\napiVersion: gitfleet.dev/v1alpha1\nspec:\n  timeline:\n"
+        "    - {at: 60s, remove: {path: placements/monitoring.yaml}}\n"
+    )
+    ended = gitfleet("simulate", fleet, "--scenario", scenario)
+    assert ended.code == 1, ended.err
+    assert "waiting: held: hold-monitoring-" in ended.err
+    assert "16 placed objects on eu-north-1, eu-west-1, us-east-1 and 1 more (StillInRepo, Emptied, " in ended.err
+
+
 def test_scenarios_that_cannot_be_played(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:
     scenario = tmp_path / "bad.yaml"
     scenario.write_text("apiVersion: gitfleet.dev/v1alpha1\nkind: Scenario\nspec: {clusters: [{}], maxTme: 1h}\n")
@@ -125,9 +145,9 @@ def test_scenarios_that_cannot_be_played(gitfleet: Shell, fleet: Path, tmp_path:
 
     assert faulty.code == absent.code == 1
     assert (
-        f"{scenario}:3: Scenario: spec.maxTme: " + ApiText.NOT_KNOWN_FIELD(hint="did you mean maxTime?")
+        f"{scenario}:3: Scenario: spec.maxTme: " + ApiText.NOT_KNOWN_FIELD(hint=FormatsText.YOU_MEAN(near="maxTime"))
     ) in faulty.err
-    assert KubeText.CANNOT_READ(source="nope", error="No such file or directory") in absent.err
+    assert "nope cannot be read: No such file or directory" in absent.err
 
 
 def test_what_if(gitfleet: Shell, fleet: Path) -> None:
@@ -241,8 +261,8 @@ def test_the_lines_of_events() -> None:
     lines.finish()
 
     assert reported == [
-        "web: c1 picked",
-        "web: c2 picked, gets snapshot 3",
+        f"web: {StatusText.PICKED(cluster='c1')}",
+        CliText.GETS_SNAPSHOT(line_of=f"web: {StatusText.PICKED(cluster='c2')}", fields="3"),
         "web: c2: 1 object created, 2 updated",
         "web: c1: 1 object deleted",
         "commit on main: told",

@@ -87,10 +87,7 @@ def test_a_listing_that_cannot_be_written_is_an_error(settled: Path, command: st
 
 
 def test_a_listing_without_stdout_is_an_error() -> None:
-    for ended in (
-        write_into(not_for_writing(), "schema", Path()),
-        shell(f"{shlex.join(GITFLEET)} schema >&-"),
-    ):
+    for ended in (write_into(not_for_writing(), "schema", Path()), shell(f"{shlex.join(GITFLEET)} schema >&-")):
         assert (ended.code, ended.err.splitlines()[0]) == (
             1,
             ("error: " + CliText.STDOUT_CANNOT_WRITTEN(strerror="Bad file descriptor")),

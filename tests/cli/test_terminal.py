@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gitfleet.cli.main import run
 from tests.cli.conftest import commit, git
-from tests.cli.test_validate import BAD, HOSTILE, HOSTILE_PATH
+from tests.cli.test_validate import BAD, HOSTILE, HOSTILE_PATH, PASTED
 
 STEERING = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -83,6 +83,15 @@ def test_long_sentences_are_folded_between_words(fleet: Path) -> None:
         else:
             at = next(n for n, line in enumerate(lines) if f"placements/{long}.yaml:7:" in line)
             assert lines[at + 1].startswith(f"  ClusterResourcePlacement/{long[:20]}")
+
+
+def test_errors_of_one_cause_are_one_folded_line(fleet: Path) -> None:
+    commit(fleet, {"resources/apps/deployments.yaml": PASTED})
+    lines = STEERING.sub("", on_a_terminal("validate", fleet)).split("\r\n")
+    assert lines[:2] == [
+        "resources/apps/deployments.yaml:1 and 32 more: ConfigMap/c-0:",
+        "  metadata.namespace: is required, since ConfigMap is a namespaced kind; add it",
+    ]
 
 
 def test_a_run_shows_bars_and_cleans_up(fleet: Path) -> None:

@@ -10,22 +10,24 @@ from pathlib import Path
 import pytest
 
 from gitfleet import __version__
+from gitfleet.branches.texts import BranchesText
 from gitfleet.cli import main
 from gitfleet.cli.commands import COMMANDS
 from gitfleet.cli.texts import CliText
+from gitfleet.formats.texts import FormatsText
 from tests.cli.conftest import Shell, git, make_repo, tiered
 
 
 @pytest.mark.parametrize(
     ("words", "talk"),
     [
-        (("pln",), ("error: " + CliText.NO_COMMAND(args="pln", meant="did you mean plan?"))),
+        (("pln",), ("error: " + CliText.NO_COMMAND(args="pln", meant=FormatsText.YOU_MEAN(near="plan")))),
         (("plan", "--bogus"), "error: no such option"),
         (("plan", "--clusters", "wat"), "error: invalid value for '--clusters'"),
         (("get",), "error: missing argument"),
         (("get", "crp", "-o", "foo"), "error: invalid value for '-o' / '--output'"),
         (("run", "--once", "--until-settled"), ("error: " + CliText.ONCE_UNTIL_SETTLED_EXCLUDE_EACH())),
-        (("run", "-o", "json"), "error: -o json is one document and needs an end"),
+        (("run", "-o", "json"), "error: " + CliText.O_JSON_ONE_DOCUMENT_NEEDS()),
         (("run", "--until-settled", "--timeout", "-1"), "error: invalid value for '--timeout'"),
         (
             ("run", "--leader-election", "Web/x"),
@@ -37,12 +39,12 @@ from tests.cli.conftest import Shell, git, make_repo, tiered
         ),
         (
             ("run", "--once", "--leader-election", "ns/name"),
-            "error: --listen, --notify, --leader-election, --executor and --log-format go with a continuous run",
+            "error: "
+            + CliText.CONTINUOUS_RUN_NOT_ONCE_UNTIL(
+                which="--listen, --notify, --leader-election, --executor and --log-format go"
+            ),
         ),
-        (
-            ("run", "--forge", "github", "--forge-token-env", "HOME"),
-            ("error: " + CliText.REPO_NO_URL_PATH_OWNER()),
-        ),
+        (("run", "--forge", "github", "--forge-token-env", "HOME"), ("error: " + CliText.REPO_NO_URL_PATH_OWNER())),
     ],
 )
 def test_wrong_usage_is_64_with_a_sentence_and_a_hint(gitfleet: Shell, words: tuple[str, ...], talk: str) -> None:
@@ -51,7 +53,8 @@ def test_wrong_usage_is_64_with_a_sentence_and_a_hint(gitfleet: Shell, words: tu
     assert (ended.code, ended.out) == (64, "")
     first, second = ended.err.splitlines()
     assert first.startswith(talk)
-    assert second.startswith("hint: `gitfleet") and second.endswith("--help` shows what there is")
+    paths = ["gitfleet", f"gitfleet {words[0]}"]
+    assert second in [CliText.HINT_HELP_SHOWS(command_path=path) for path in paths]
 
 
 def test_no_command_shows_the_help_as_talk(gitfleet: Shell) -> None:
@@ -84,7 +87,7 @@ def test_help_loads_neither_clients_nor_rooms() -> None:
     program = (
         "import sys; from gitfleet.cli.main import run; run(['--help'])\n"
         "print(*sorted(m for m in sys.modules if m.split('.')[0] in ('kubernetes', 'git', 'yaml', 'pydantic', 'rich')"
-        " or m.startswith(('gitfleet.wiring', 'gitfleet.state', 'gitfleet.desired'))), sep=',', file=sys.stderr)"
+        " or m.startswith(('gitfleet.wiring.hub', 'gitfleet.state', 'gitfleet.desired'))), sep=',', file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
@@ -118,8 +121,8 @@ def test_a_repository_without_a_commit_says_what_to_do(gitfleet: Shell, tmp_path
 
     assert (ended.code, ended.out) == (1, "")
     assert ended.err == (
-        "error: the repository has no commit on any branch yet\n"
-        "hint: commit to main and, where there is a remote, push; `gitfleet init` lays a first fleet out\n"
+        f"error: {BranchesText.REPOSITORY_NO_COMMIT_ANY_BRANCH()}\n"
+        f"hint: {BranchesText.COMMIT_WHERE_REMOTE(watch='main')}\n"
     )
 
 
@@ -129,8 +132,8 @@ def test_a_branch_of_another_name_is_named(gitfleet: Shell, tmp_path: Path) -> N
 
     assert (ended.code, ended.out) == (1, "")
     assert ended.err == (
-        'error: the repository has no branch "main"; it has master\n'
-        "hint: watch another one with --branch master, or rename it: git branch -m master main\n"
+        f"error: {BranchesText.REPOSITORY_NO_BRANCH(watch='main', named='master')}\n"
+        f"hint: {BranchesText.WATCH_ANOTHER_ONE_BRANCH(others='master', watch='main')}\n"
     )
     assert gitfleet("validate", tmp_path, "--branch", "master").code == 0
 
@@ -140,15 +143,15 @@ def test_a_clone_says_that_its_remote_has_the_state(
     gitfleet: Shell, settled: Path, tmp_path: Path, packed: bool
 ) -> None:
     """Without a word it would look like a fleet without any state, and `run` would begin one."""
-    clone, said = (
-        tmp_path / "clone",
-        (CliText.WARNING_CLONE_NO_STATE_BRANCH(remote="origin")),
-    )
+    clone, said = (tmp_path / "clone", (CliText.WARNING_CLONE_NO_STATE_BRANCH(remote="origin")))
     git(tmp_path, "clone", "--quiet", str(settled), str(clone))
     if packed:
         git(clone, "pack-refs", "--all")
-    for words in (("get", "crp", "-C", clone), ("explain", "web", "-C", clone), ("plan", clone, "--clusters", "none"),
-                  ("approve", "go", "canary", "-C", clone)):  # fmt: skip
+    for words in (
+        ("get", "crp", "-C", clone),
+        ("explain", "web", "-C", clone),
+        ("approve", "go", "canary", "-C", clone),
+    ):
         assert gitfleet(*words).err.splitlines()[0] == said, words
     hint = 'hint: name the remote that has it: -C "$(git remote get-url origin)"'
     assert gitfleet("get", "crp", "-C", clone).err.splitlines()[-1] == hint

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from pathlib import Path
 from urllib.request import ProxyHandler, build_opener
 
 import pytest
 
-from gitfleet import wiring
 from gitfleet.adapters import hermetic
 from gitfleet.adapters.kustomize import KustomizeProgram
+from gitfleet.api.folders import FOLDER_FILE
 from gitfleet.api.texts import ApiText
 from gitfleet.cli.texts import CliText
+from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.texts import FormatsText
+from gitfleet.loop.texts import LoopText
+from gitfleet.rollout.texts import RolloutText
 from gitfleet.schedule.texts import ScheduleText
+from gitfleet.wiring import hub
+from gitfleet.works.texts import WorksText
 from tests import builders
 from tests.adapters.test_kustomize import needs_program
 from tests.adapters.test_kustomize_network import listening
-from tests.cli.conftest import Shell, commit, git
+from tests.cli.conftest import Shell, commit, git, make_repo
 from tests.sops_files import AgeKey, encrypted
 
 BAD = """\
@@ -68,9 +74,9 @@ def test_every_fault_with_path_line_object_and_field(gitfleet: Shell, fleet: Pat
     assert ended.code == 1
     assert ended.out == (
         "placements/bad.yaml:7: ClusterResourcePlacement/bad: spec.resourceSelectors[0].nmae: "
-        "is not a known field; did you mean name?\n"
+        f"{ApiText.NOT_KNOWN_FIELD(hint=FormatsText.YOU_MEAN(near='name'))}\n"
         "placements/bad.yaml:10: ClusterResourcePlacement/bad: spec.policy.numberOfClusters: "
-        "must be at least 0; raise it\n"
+        f"{FormatsText.MUST_LEAST_RAISE()}\n"
     )
     assert ended.err.endswith("has 2 errors and no warnings\n")
 
@@ -86,7 +92,7 @@ def test_a_plug_in_that_is_not_installed_is_a_fault_where_it_stands(gitfleet: Sh
     assert ended.out.startswith(
         "gitfleet.yaml:8: FleetConfig: spec.scheduler.plugins[1]: "
         + ScheduleText.NO_SCHEDULER_PLUG(
-            listed="TaintTolerations", filter="did you mean TaintToleration? installed are "
+            listed="TaintTolerations", filter=f"{FormatsText.YOU_MEAN(near='TaintToleration')} installed are "
         )
     )
     assert ended.out.count("\n") == 1
@@ -127,8 +133,10 @@ def test_json_is_one_document(gitfleet: Shell, fleet: Path) -> None:
                 "line": 7,
                 "object": "ClusterResourcePlacement/bad",
                 "field": "spec.resourceSelectors[0].nmae",
-                "message": ApiText.NOT_KNOWN_FIELD(hint="did you mean name?"),
+                "message": ApiText.NOT_KNOWN_FIELD(hint=FormatsText.YOU_MEAN(near="name")),
                 "severity": "error",
+                "code": "NOT_KNOWN_FIELD",
+                "cause": document["faults"][0]["cause"],
             },
             {
                 "path": "placements/bad.yaml",
@@ -137,9 +145,93 @@ def test_json_is_one_document(gitfleet: Shell, fleet: Path) -> None:
                 "field": "spec.policy.numberOfClusters",
                 "message": FormatsText.MUST_LEAST_RAISE(),
                 "severity": "error",
+                "code": "MUST_LEAST_RAISE",
+                "cause": document["faults"][1]["cause"],
             },
         ],
     }
+
+
+PASTED = "\n---\n".join(f"{{apiVersion: v1, kind: ConfigMap, metadata: {{name: c-{n}}}}}" for n in range(33)) + "\n"
+"""What somebody else's repo has: objects that leave the namespace to whoever applies them."""
+LOST = PASTED.replace("metadata: {", "metadata: {namespace: shop, ")
+
+
+def test_errors_of_one_cause_are_one_line(gitfleet: Shell, fleet: Path) -> None:
+    commit(fleet, {"resources/a.yaml": PASTED, "resources/b.yaml": LOST})
+    ended = gitfleet("validate", fleet)
+    required = DesiredText.PAYLOAD_NEEDS_NAMESPACE(kind="ConfigMap", folder_file=FOLDER_FILE)
+    lost = DesiredText.NO_NAMESPACE_MANIFEST_REPO(name="shop", near="")
+    assert ended.out.splitlines() == [
+        f"resources/a.yaml:1 and 32 more: ConfigMap/c-0: metadata.namespace: {required}",
+        f"resources/b.yaml:1 and 32 more: ConfigMap/shop/c-0: metadata.namespace: {lost}",
+    ]
+    assert ended.err.endswith(f"has 66 errors and no warnings{CliText.LISTED_WITH_V()}\n")
+
+    every = gitfleet("validate", fleet, "-v")
+    assert len(every.out.splitlines()) == 66 and " more" not in every.out
+    assert every.err.endswith("has 66 errors and no warnings\n")
+    annotations = gitfleet("validate", fleet, "-o", "github").out.splitlines()
+    assert [line.rpartition(" (")[2] for line in annotations] == ["and 32 more)"] * 2
+
+    faults = json.loads(gitfleet("validate", fleet, "-o", "json").out)["faults"]
+    causes = Counter((fault["code"], fault["cause"]) for fault in faults)
+    assert sorted((code, number) for (code, _), number in causes.items()) == [
+        ("NO_NAMESPACE_MANIFEST_REPO", 33),
+        ("PAYLOAD_NEEDS_NAMESPACE", 33),
+    ]
+
+
+def test_plan_run_and_the_state_branch_say_it_in_one_line_too(gitfleet: Shell, fleet: Path) -> None:
+    commit(fleet, {"resources/a.yaml": PASTED})
+    required = DesiredText.PAYLOAD_NEEDS_NAMESPACE(kind="ConfigMap", folder_file=FOLDER_FILE)
+    line = f"resources/a.yaml:1 and 32 more: ConfigMap/c-0: metadata.namespace: {required}"
+    planned = gitfleet("plan", fleet, "--clusters", "none").out
+    assert f"error: {line}\n" in planned and planned.count(required) == 1
+    comment = gitfleet("plan", fleet, "--clusters", "none", "-o", "markdown").out
+    shown = f"- error `resources/a.yaml:1` and 32 more `ConfigMap/c-0` `metadata.namespace` `{required}`\n"
+    assert shown in comment and comment.count(required) == 1
+
+    ran = gitfleet("run", "--once", fleet)
+    assert f"error: {line}\n" in ran.err and (ran.out + ran.err).count(required) == 1
+    page = git(fleet, "show", "gitfleet/state:README.md")
+    assert shown in page and page.count(required) == 1
+    assert git(fleet, "log", "--format=%b", "gitfleet/state").count(required) == 1
+
+
+TIER = {"op": "add", "path": "/metadata/annotations", "value": {"tier": "${MEMBER-CLUSTER-LABEL-KEY-tier}"}}
+REFUSED = {
+    "strategies/slow.yaml": builders.staged_strategy("slow", builders.stage("canary", match_labels={"tier": "canary"})),
+    "runs/go.yaml": builders.staged_run("go", placement="web", strategy="slow"),
+    "overrides/o.yaml": builders.override("o", "Deployment/web", builders.override_rule(TIER)),
+}
+"""A run of a placement that is not External, and an override that needs a label which no cluster has."""
+
+
+def test_what_run_would_refuse(gitfleet: Shell, fleet: Path) -> None:
+    commit(fleet, {path: builders.to_yaml(body) for path, body in REFUSED.items()})
+    ended = gitfleet("validate", fleet)
+    assert ended.code == 1
+    first, second = ended.out.splitlines()[:2]
+    assert first.startswith(
+        "overrides/o.yaml:18 and 1 more: ResourceOverride/web/o: "
+        "spec.policy.overrideRules[0].jsonPatchOverrides[0].path: "
+    )
+    assert WorksText.LABEL_KEY_NOT_FOUND_CLUSTER(plain="tier", cluster="eu-west-1") in first
+    not_external = RolloutText.PARENT_PLACEMENT_NOT_EXTERNAL_ROLLOUT(strategy="RollingUpdate")
+    assert second.startswith("runs/go.yaml:6: ClusterStagedUpdateRun/go: spec.placementName: ")
+    assert not_external in second
+    faults = json.loads(gitfleet("validate", fleet, "-o", "json").out)["faults"]
+    assert [fault["code"] for fault in faults if fault["severity"] == "error"] == [
+        "OVERRIDE_FAILS", "OVERRIDE_FAILS", "RUN_CANNOT_BEGIN",
+    ]  # fmt: skip
+
+
+def test_a_commit_without_anything(gitfleet: Shell, tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "repo", {"README.md": "A repo.\n"})
+    ended = gitfleet("validate", repo)
+    assert (ended.code, ended.out) == (1, f".:1: {LoopText.NOTHING_WRITTEN()}\n")
+    assert ended.err.endswith("has 1 error and no warnings\n")
 
 
 def test_sarif_as_code_scanning_reads_it(gitfleet: Shell, fleet: Path) -> None:
@@ -161,7 +253,7 @@ def test_sarif_as_code_scanning_reads_it(gitfleet: Shell, fleet: Path) -> None:
 def test_hostile_names_stay_on_their_line(gitfleet: Shell, fleet: Path) -> None:
     commit(fleet, {HOSTILE_PATH: HOSTILE, "placements/hostile.yaml": HOSTILE})
     faults = json.loads(gitfleet("validate", fleet, "-o", "json").out)["faults"]
-    text, github = gitfleet("validate", fleet), gitfleet("validate", fleet, "-o", "github")
+    text, github = gitfleet("validate", fleet, "-v"), gitfleet("validate", fleet, "-v", "-o", "github")
 
     for out in (text.out, github.out):
         assert "\x1b" not in out
@@ -246,7 +338,7 @@ def kustomize(tmp_path: Path, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> P
 def test_a_folder_that_takes_too_long_to_build_is_an_error(
     command: str, gitfleet: Shell, fleet: Path, kustomize: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wiring, "KustomizeProgram", lambda **_: KustomizeProgram(seconds=0.3))
+    monkeypatch.setattr(hub, "KustomizeProgram", lambda **_: KustomizeProgram(seconds=0.3))
     kustomize.write_text(SLOW.format(20))
     ended = gitfleet(command, fleet)
     assert ended.code == 1
@@ -256,7 +348,7 @@ def test_a_folder_that_takes_too_long_to_build_is_an_error(
 def test_one_pass_waits_for_a_folder_that_takes_long_to_build(
     gitfleet: Shell, fleet: Path, kustomize: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wiring, "QUICK_SECONDS", 0.3)
+    monkeypatch.setattr(hub, "TRY_SECONDS", (0.3, 0.3, 60.0))
     kustomize.write_text(SLOW.format(1))
     assert gitfleet("run", fleet, "--once").code == 0
     files = git(fleet, "ls-tree", "-r", "--name-only", "gitfleet/state")

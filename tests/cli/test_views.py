@@ -12,12 +12,20 @@ import pytest
 import yaml
 
 from gitfleet.adapters.clock import SystemClock
+from gitfleet.api.texts import ApiText
 from gitfleet.cli import explain
 from gitfleet.cli.texts import CliText
+from gitfleet.formats.texts import FormatsText
 from gitfleet.rollout.texts import RolloutText
+from gitfleet.schedule.texts import ScheduleText
+from gitfleet.views.texts import ViewsText
 from tests.cli.conftest import Shell, commit, git, tiered
 
 AGE = re.compile(r"\b\d+[smhdy]\d*[smhd]?\b")
+NO_MATCH = ScheduleText.CLUSTER_NOT_MATCH_ANY_REQUIRED()
+NOT_BEST = ScheduleText.CLUSTER_NOT_SCORE_HIGH_ENOUGH(
+    cluster="eu-north-1", scores=ScheduleText.AFFINITY_SCORE_TOPOLOGY_SPREAD_SCORE(affinity=0, topology_spread=0)
+).removeprefix('Cluster "eu-north-1" ')
 LONG_AGES = [
     timedelta(seconds=109),
     timedelta(minutes=9, seconds=59),
@@ -43,10 +51,10 @@ def test_placements(gitfleet: Shell, settled: Path, word: str) -> None:
     ended = gitfleet("get", word, "-C", settled)
 
     assert (ended.code, ended.err) == (0, "")
-    assert [AGE.sub("0s", line) for line in ended.out.splitlines()] == [
-        "NAME         GEN   SCHEDULED   AVAILABLE   CLUSTERS   SNAPSHOT   AGE",
-        "monitoring   1     True        True        4/4        0          0s",
-        "web          1     True        True        2/2        0          0s",
+    assert cells(ended.out) == [
+        ["NAME", "GEN", "SCHEDULED", "AVAILABLE", "CLUSTERS", "SNAPSHOT", "AGE", "WAITING"],
+        ["monitoring", "1", "True", "True", "4/4", "0", "0s", "<none>"],
+        ["web", "1", "True", "True", "2/2", "0", "0s", "<none>"],
     ]
 
 
@@ -61,10 +69,7 @@ def test_bindings(gitfleet: Shell, settled: Path) -> None:
     lines = cells(gitfleet("get", "bindings", "-C", settled).out)
 
     assert lines[0] == ["NAME", "STATE", "SNAPSHOT", "AVAILABLE", "AGE"]
-    assert [line[1:] for line in lines[5:]] == [
-        ["Bound", "0", "True", "0s"],
-        ["Bound", "0", "True", "0s"],
-    ]
+    assert [line[1:] for line in lines[5:]] == [["Bound", "0", "True", "0s"], ["Bound", "0", "True", "0s"]]
 
 
 @pytest.mark.parametrize("passed", tiered({str(age): age for age in LONG_AGES}, str(LONG_AGES[-1])))
@@ -123,9 +128,12 @@ def test_names_and_kinds_that_are_not_there(gitfleet: Shell, settled: Path) -> N
     absent, unknown = gitfleet("get", "crp", "nope", "-C", settled), gitfleet("get", "placment", "-C", settled)
 
     assert (absent.code, absent.out) == (1, "")
-    assert absent.err == 'error: there is no crp "nope"\nhint: `gitfleet get crp` lists what there is\n'
+    assert absent.err == (
+        f"error: {CliText.THERE_IS_NO(kind='crp', name='nope')}\nhint: {CliText.GITFLEET_GET_LISTS(kind='crp')}\n"
+    )
     assert unknown.code == 1
-    assert unknown.err.startswith('error: there is no kind "placment"\nhint: did you mean placement? `gitfleet schema`')
+    hint = ApiText.GITFLEET_SCHEMA_LISTS_KINDS(meant=ApiText.YOU_MEAN(same_spelling="placement"))
+    assert unknown.err == f"error: {ApiText.NO_KIND(word='placment')}\nhint: {hint}\n"
     assert gitfleet("describe", "mc", "nope", "-C", settled).code == 1
 
 
@@ -186,12 +194,10 @@ def test_explain_all_clusters(gitfleet: Shell, settled: Path) -> None:
     assert (ended.code, ended.err) == (0, "")
     assert ended.out == (
         "CLUSTER      PICKED   STATE   SNAPSHOT   WHY\n"
-        "eu-west-1    yes      Bound   0          up to date\n"
-        "us-east-1    yes      Bound   0          up to date\n"
-        "eu-north-1   no       -       -          does not score high enough "
-        "(affinity score: 0, topology spread score: 0)\n"
-        "us-lab-1     no       -       -          cluster does not match with any of the required cluster affinity"
-        " terms\n"
+        f"eu-west-1    yes      Bound   0          {CliText.UP_DATE()}\n"
+        f"us-east-1    yes      Bound   0          {CliText.UP_DATE()}\n"
+        f"eu-north-1   no       -       -          {NOT_BEST}\n"
+        f"us-lab-1     no       -       -          {NO_MATCH}\n"
     )
 
 
@@ -202,9 +208,9 @@ def test_explain_one_cluster(gitfleet: Shell, settled: Path) -> None:
     )
 
     assert refused.out == (
-        "us-lab-1 is not picked for web: cluster does not match with any of the required cluster affinity terms\n"
-        "It was refused by the plug-in ClusterAffinity.\n"
-        "What would change that: add label env=prod\n"
+        f"us-lab-1 is not picked for web: {NO_MATCH}\n"
+        f"{CliText.REFUSED_PLUG(row='ClusterAffinity')}\n"
+        f"{CliText.WOULD_CHANGE(row='add label env=prod')}\n"
     )
     assert picked.out.splitlines()[-1] == CliText.ITS_BINDING_IS_WITH_IT(
         row="Bound", row_2="web-0-snapshot", has="web-0-snapshot"
@@ -240,10 +246,10 @@ def test_explain_as_json(gitfleet: Shell, settled: Path) -> None:
 
 def test_explain_unknown_names(gitfleet: Shell, settled: Path) -> None:
     assert gitfleet("explain", "nope", "-C", settled).err == (
-        'error: there is no placement "nope"\nhint: placements: monitoring, web\n'
+        f"error: {ViewsText.NO_PLACEMENT(name='nope')}\nhint: placements: monitoring, web\n"
     )
     assert gitfleet("explain", "web", "eu-west", "-C", settled).err == (
-        'error: there is no cluster "eu-west"\nhint: did you mean eu-west-1?\n'
+        f"error: {CliText.NO_CLUSTER(cluster='eu-west')}\nhint: {FormatsText.YOU_MEAN(near='eu-west-1')}\n"
     )
 
 
@@ -255,9 +261,9 @@ def test_explain_names_the_cause_when_a_cluster_never_answered(gitfleet: Shell, 
         line for line in gitfleet("explain", "web", "-C", fleet).out.splitlines() if line.startswith("eu-west-1")
     )
 
-    assert "cluster: eu-west-1 is not joined: " in once.err and 'context "nowhere"' in once.err
-    assert 'context "nowhere"' in row
-    assert 'context "nowhere"' in gitfleet("get", "mc", "-o", "wide", "-C", fleet).out
+    assert "cluster: eu-west-1 is not joined: " in once.err and '"nowhere"' in once.err
+    assert '"nowhere"' in row
+    assert '"nowhere"' in gitfleet("get", "mc", "-o", "wide", "-C", fleet).out
 
 
 def test_state_branch_of_another_name(gitfleet: Shell, fleet: Path) -> None:
@@ -277,7 +283,7 @@ def test_the_sentence_that_matters_most() -> None:
         "reason": "picked", "clusterMessage": "",
     }  # fmt: skip
 
-    assert explain.why("web", row) == "up to date"
+    assert explain.why("web", row) == CliText.UP_DATE()
     assert explain.why("web", {**row, "next": "web-3-snapshot replaces web-2-snapshot"}).startswith("next: web-3")
     assert explain.why("web", {**row, "waiting": ["web: c1 is not Available: no"]}) == "is not Available: no"
     assert explain.why("web", {**row, "selected": False, "clusterMessage": "gone"}) == "picked (gone)"
@@ -299,7 +305,7 @@ def test_a_past_state_is_read_at_its_commit(gitfleet: Shell, moving: Path) -> No
     refused = gitfleet("get", "crp", "-C", moving, "--at", "main")
     assert refused.err.startswith('error: "main" is no commit of the state branch\n')
     refused = gitfleet("get", "strategies", "-C", moving, "--at", then)
-    assert refused.err.startswith("error: strategies stand on the watched")
+    assert refused.err.startswith(f"error: {CliText.STAND_WATCHED_BRANCH(listed_as='strategies')}")
 
 
 def test_tables_for_other_readers(gitfleet: Shell, settled: Path) -> None:
@@ -332,7 +338,9 @@ def test_explain_tells_what_is_recorded(gitfleet: Shell, moving: Path) -> None:
     assert "eu-north-1   yes" in gitfleet("explain", "web", "-C", moving).out
     assert gitfleet("explain", "web", "-C", moving, "--at", then).out == recorded.out
     assert CliText.REV_NOT_GO_TOGETHER() in gitfleet("explain", "web", "-C", moving, "--at", then, "--rev", "main").err
-    assert gitfleet("explain", "new", "-C", moving, "--at", then).err.startswith("error: there is no placement")
+    assert gitfleet("explain", "new", "-C", moving, "--at", then).err.startswith(
+        "error: " + ViewsText.NO_PLACEMENT(name="new")
+    )
 
 
 def test_a_new_commit_that_moves_the_state_branch_is_followed(gitfleet: Shell, moving: Path) -> None:
@@ -350,8 +358,8 @@ def test_a_new_commit_that_moves_the_state_branch_is_followed(gitfleet: Shell, m
 def test_a_kustomization_may_make_a_config_that_nobody_names(moving: Path) -> None:
     """So the head of the state branch is not certain at a newer commit of a repo with one."""
     from gitfleet.adapters.git_setup import open_repository
+    from gitfleet.branches.state_source import certain_state_head
     from gitfleet.cli.options import settings_for
-    from gitfleet.loop.state_source import certain_state_head
 
     def certain() -> str | None:
         repo = open_repository(settings_for(str(moving)))

@@ -10,6 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 
+from gitfleet.api.texts import ApiText
+from gitfleet.formats.texts import FormatsText
+
 LITERAL = (
     r"^label key \S+ not found on cluster \S+$",
     r"^taint &\{.*\} cannot be tolerated$",
@@ -27,51 +30,63 @@ RUN_PREFIX = (
 )
 NO_VALUES = "an error repeats no value of a patch or an object, which may be secret; the Go library's texts do"
 
+FOUND = r"\1"
+NOT_WITH_TYPE = ApiText.NOT_GO_PLACEMENTTYPE(placement_type=FOUND)
+TOTAL = ApiText.MUST_TOTAL_ALLOCATABLE_AVAILABLE_RESOURCE(resource_property_prefix="resources.kubernetes-fleet.io/")
+
 OWN: Mapping[str, Mapping[str, str]] = {
     FIELD_AND_REMEDY: {
-        r"^cannot override typeMeta fields": "jsonPatchOverrides[#].path: cannot change apiVersion or kind; remove the",
-        r"^cannot override field metadata": "path: can change only labels and annotations of metadata; correct it",
-        r"^path cannot contain empty string": "path: has an empty part, by a doubled or final slash; remove the slash",
-        r"^cluster names must be unique": "clusterNames[#]: names a cluster that is already in the list; remove it",
-        r"^number of clusters must be nil .* type (\w+),": r"numberOfClusters: does not go with placementType \1",
+        r"^cannot override typeMeta fields": f"jsonPatchOverrides[#].path: {ApiText.CANNOT_CHANGE_APIVERSION_KIND()}",
+        r"^cannot override field metadata": f"path: {ApiText.CHANGE_ONLY_LABELS_ANNOTATIONS_METADATA()}",
+        r"^path cannot contain empty string": f"path: {ApiText.EMPTY_PART_DOUBLED_FINAL_SLASH()}",
+        r"^cluster names must be unique": f"clusterNames[#]: {ApiText.NAMES_CLUSTER_ALREADY_LIST()}",
+        r"^number of clusters must be nil .* type (\w+),": f"numberOfClusters: {NOT_WITH_TYPE}",
         r"^topology spread constraints needs to be empty for policy type (\w+)": (
-            r"topologySpreadConstraints: does not go with placementType \1;"
+            f"topologySpreadConstraints: {NOT_WITH_TYPE}"
         ),
         r"^PreferredDuringSchedulingIgnoredDuringExecution will be ignored for placement policy type (\w+)": (
-            r"preferredDuringSchedulingIgnoredDuringExecution: has no effect with placementType \1;"
+            f"preferredDuringSchedulingIgnoredDuringExecution: {ApiText.NO_EFFECT_PLACEMENTTYPE_PICKALL()}"
         ),
-        r"^number of cluster cannot be nil .* type (\w+)": r"numberOfClusters: is required with placementType \1",
-        r"^cluster names needs to be empty for policy type (\w+)": r"clusterNames: does not go with placementType \1;",
-        r"operator (\w+) requires exactly one value": r"values: \1 takes exactly one value; give one quantity",
+        r"^number of cluster cannot be nil .* type (\w+)": (
+            f"numberOfClusters: {ApiText.REQUIRED_PLACEMENTTYPE_PICKN()}"
+        ),
+        r"^cluster names needs to be empty for policy type (\w+)": f"clusterNames: {NOT_WITH_TYPE}",
+        r"operator (\w+) requires exactly one value": f"values: {ApiText.TAKES_EXACTLY_ONE_VALUE(operator=FOUND)}",
         r"^inconsistent requirements on property (\S+): ": (
-            r'matchExpressions[#]: contradicts an earlier requirement on "\1", so no cluster can match; remove one'
+            f"matchExpressions[#]: {ApiText.CONTRADICTS_EARLIER_REQUIREMENT(name=FOUND)}"
         ),
-        r"^invalid property name \S+: invalid capacity type": (
-            "name: must be resources.kubernetes-fleet.io/<total, allocatable or available>-<resource>; correct it"
+        r"^invalid property name \S+: invalid capacity type": (f"name: {TOTAL}"),
+        r"toleration value needs to be empty, when operator is Exists": (
+            f"value: {ApiText.MUST_EMPTY_OPERATOR_EXISTS()}"
         ),
-        r"toleration value needs to be empty, when operator is Exists": "value: must be empty with operator Exists;",
-        r"toleration key cannot be empty, when operator is Equal": "key: must not be empty with operator Equal;",
-        r"^toleration .* already exists, tolerations must be unique": "tolerations[#]: stands twice; remove one",
-        r"^rollingUpdateConifg is not valid for ExternalRollout": "rollingUpdate: does not go with strategy type",
-        r"^maxUnavailable must be greater than or equal to 0": "rollingUpdate.maxUnavailable: must be ",
+        r"toleration key cannot be empty, when operator is Equal": f"key: {ApiText.MUST_NOT_EMPTY_OPERATOR_EQUAL()}",
+        r"^toleration .* already exists, tolerations must be unique": (
+            f"tolerations[#]: {ApiText.STANDS_TWICE_REMOVE_ONE()}"
+        ),
+        r"^rollingUpdateConifg is not valid for ExternalRollout": (
+            f"rollingUpdate: {ApiText.NOT_GO_STRATEGY_TYPE_EXTERNAL()}"
+        ),
+        r"^maxUnavailable must be greater than or equal to 0": (
+            f"rollingUpdate.maxUnavailable: {FormatsText.MUST_LEAST_RAISE()}"
+        ),
         r"^serverSideApplyConfig is only valid for ServerSideApply": (
-            "serverSideApplyConfig: only goes with applyStrategy type ServerSideApply;"
+            f"serverSideApplyConfig: {ApiText.ONLY_GOES_APPLYSTRATEGY_TYPE_SERVERSIDEAPPLY()}"
         ),
         r"policy type PickAll is not supported with any specified max unavailable": (
-            "spec.maxUnavailable: does not go with a PickAll placement;"
+            f"spec.maxUnavailable: {ApiText.NOT_GO_PICKALL_PLACEMENT()}"
         ),
-        r"remove operation cannot have value": "jsonPatchOverrides[#].value: does not go with remove; remove it",
+        r"remove operation cannot have value": f"jsonPatchOverrides[#].value: {ApiText.NOT_GO_REMOVE()}",
         r"^invalid clusterSelector .*: only labelSelector is supported": (
-            "propertySelector: is not supported in overrides; use labelSelector"
+            f"propertySelector: {ApiText.NOT_SUPPORTED_OVERRIDES()}"
         ),
-        r"^invalid clusterSelector .*: labelSelector is required": "labelSelector: is required in each term;",
+        r"^invalid clusterSelector .*: labelSelector is required": f"labelSelector: {ApiText.REQUIRED_EACH_TERM()}",
     },
     RUN_PREFIX: {
         r"client error: (the sorting label \S+ on cluster \S+ is not valid): strconv": r"\1: it must be a whole number",
         r"client error: (cluster \S+ appears in more than one stages)": r"\1",
         r"client error: (some clusters are not placed in any stage, .*)": r"\1",
         r"client error: the after stage tasks are invalid, .* two tasks of the same type: (\w+)": (
-            r"afterStageTasks[#].type: \1 stands twice; remove one"
+            f"afterStageTasks[#].type: {ApiText.STANDS_TWICE_REMOVE_ONE_2(task=FOUND)}"
         ),
     },
     NO_VALUES: {

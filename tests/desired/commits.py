@@ -8,11 +8,13 @@ from dataclasses import replace
 from hashlib import sha1
 
 from gitfleet.desired import DesiredRequest, SourceFile, parse_file, read_desired
+from gitfleet.desired.texts import DesiredText
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
+from tests.texts import part
 
-IDLE = ("nothing acts on it in this", "nothing acts on those in this")
-"""What a warning of this version says."""
+IDLE = (part(DesiredText.SELECTS_NO_NAME), part(DesiredText.SELECTS_NO_LABELS))
+"""What the warnings say of selectors without a match (`test_references`)."""
 Files = Mapping[str, str | bytes]
 
 
@@ -35,6 +37,7 @@ def source_of(path: str, content: str | bytes) -> SourceFile:
 
 def request_of(files: Files, *, before: Files | None = None, accepted: FleetState | None = None) -> DesiredRequest:
     """A commit with these files; `before` are all files of the observed commit, None when that one is gone."""
+    accepted = accepted or FleetState()
     contents = {blob_of(content): text_of(content) for content in [*files.values(), *(before or {}).values()]}
     changed = {path for path in {*files, *(before or {})} if before is None or before.get(path) != files.get(path)}
     return DesiredRequest(
@@ -42,14 +45,13 @@ def request_of(files: Files, *, before: Files | None = None, accepted: FleetStat
         files={path: source_of(path, content) for path, content in files.items()},
         before={path: source_of(path, content) for path, content in (before or {}).items() if path in changed},
         changed=None if before is None else changed,
-        accepted=accepted or FleetState(),
+        accepted=accepted if before is None else replace(accepted, observed_commit="before"),
         contents=lambda blob: contents.get(blob, b""),
     )
 
 
 def read(files: Files, *, before: Files | None = None, accepted: FleetState | None = None) -> Desired:
-    """What `read_desired` makes of a commit, less the warnings of what this version does not act on (`test_warnings`
-    has them)."""
+    """What `read_desired` makes of a commit, less the warnings of `IDLE`."""
     desired = read_desired(request_of(files, before=before, accepted=accepted))
     return replace(
         desired, faults=tuple(fault for fault in desired.faults if not any(text in fault.message for text in IDLE))
@@ -60,8 +62,3 @@ def faults_of(files: Files, *, before: Files | None = None, accepted: FleetState
     """The faults of a commit as people see them, warnings marked."""
     faults = read(files, before=before, accepted=accepted).faults
     return [f"{fault} ({fault.severity})" if fault.severity != "error" else str(fault) for fault in faults]
-
-
-def error_texts(path: str, content: str) -> list[str]:
-    """The faults of one file."""
-    return faults_of({path: content})

@@ -12,10 +12,8 @@ BROKEN = (
     f"apiVersion: {GROUP}\nkind: ClusterResourcePlacement\nmetadata: {{name: broken}}\nspec: {{resourceSelector: []}}\n"
 )
 UNREADABLE = "apiVersion: v1\nkind: [\n"
-NO_NAMESPACE = (
-    "resources/a.yaml:1: ConfigMap/web/a: metadata.namespace: "
-    + DesiredText.NO_NAMESPACE_MANIFEST_REPO(name="web")
-    + DesiredText.CORRECT_NAME(sentence="", near="")
+NO_NAMESPACE = "resources/a.yaml:1: ConfigMap/web/a: metadata.namespace: " + DesiredText.NO_NAMESPACE_MANIFEST_REPO(
+    name="web", near=""
 )
 CONFIG = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: web}}\n"
 SELECTING = (
@@ -23,11 +21,6 @@ SELECTING = (
     "  - {group: %s, version: v1, kind: %s}\n"
 )
 UNKNOWN = "x.yaml:6: ClusterResourcePlacement/p: spec.resourceSelectors[0].kind: "
-DEFINITION = (
-    "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: trees.t.example}\n"
-    "spec: {group: t.example, scope: Cluster, names: {kind: Tree, plural: trees}, "
-    "versions: [{name: v1, served: true, storage: true}]}\n"
-)
 
 
 def between(files: dict[str, str]) -> list[str]:
@@ -55,24 +48,15 @@ def test_errors_between_objects_show_beside_an_object_that_cannot_be_read(
     assert len(faults_of({**files, "broken.yaml": broken})) > 1
 
 
-WRONG = ("Namespace", "{web")
 OF_CORE = "{apiVersion: v1, kind: %s, metadata: {name: %s}}\n"
 FIXED = "  policy: {placementType: PickFixed, clusterNames: [paris]}\n"
 MEMBER = "{apiVersion: cluster.kubernetes-fleet.io/v1, kind: MemberCluster, metadata: {name: paris}"
-TREE = {"x.yaml": SELECTING % ("t.example", "Tree")}
 
 
 @pytest.mark.parametrize(
     ("files", "path", "hiding"),
     [
-        ({"resources/a.yaml": CONFIG}, "resources/y.yaml", OF_CORE % names)
-        for names in (("Namespace", "web, labels: 3"), ("Namespce", "web"), ("Namespace", "web/"), WRONG)
-    ]
-    + [
-        (TREE, "resources/y.yaml", DEFINITION.replace("trees.t.example}", "trees.t.example, labels: 3}")),
-        (TREE, "resources/y.yaml", f"{DEFINITION}x: ["),
-        ({"resources/t.yaml": "{apiVersion: t.example/v1, kind: Tree, metadata: {name: oak}}\n"}, "resources/y.yaml",
-         f"{DEFINITION}x: ["),
+        ({"resources/a.yaml": CONFIG}, "resources/y.yaml", OF_CORE % ("Namespace", "web, labels: 3")),
         ({"x.yaml": SELECTING % ("''", "Namespace") + FIXED}, "y.yaml", f"{MEMBER}, spec: {{taint: 1}}}}\n"),
     ],
 )  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gitfleet.api.texts import ApiText
+from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.texts import FormatsText
 from tests.desired.checks import (
     check_disruption_budget,
@@ -19,6 +20,7 @@ from tests.desired.checks import (
     check_tolerations_update,
 )
 
+RECREATE = DesiredText.REMOVE_OBJECT_ONE_COMMIT_ADD()
 NODES = "kubernetes-fleet.io/node-count"
 
 
@@ -211,15 +213,15 @@ def test_tolerations_may_only_be_added() -> None:
     exists, equal = {"key": "a", "operator": "Exists"}, {"key": "a", "value": "b"}
     assert check_tolerations_update([exists], [equal, exists]) == []
     assert check_tolerations_update([equal], [{**equal, "operator": "Equal", "effect": ""}]) == []
-    (sentence,) = check_tolerations_update([exists, equal], [exists])
-    assert sentence.startswith("spec.policy.tolerations: may only gain items, and one is changed or gone")
+    assert check_tolerations_update([exists, equal], [exists]) == [
+        f"spec.policy.tolerations: {DesiredText.ONLY_GAIN_ITEMS(recreate=RECREATE)}"
+    ]
 
 
 def test_a_policy_type_does_not_change() -> None:
     assert check_policy_update(None, {"placementType": "PickAll"}) == []
-    (sentence,) = check_policy_update({"placementType": "PickAll"}, None)
-    assert sentence.startswith("spec.policy: cannot be removed once it is set, and it was PickAll; put it back")
-    (sentence,) = check_policy_update({"placementType": "PickN", "numberOfClusters": 1}, None)
-    assert sentence.startswith("spec.policy: cannot be removed once it is set, and it was PickN; put it back")
-    (sentence,) = check_policy_update(None, {"placementType": "PickFixed"})
-    assert sentence.startswith("spec.policy.placementType: cannot change from PickAll to PickFixed")
+    for policy in ({"placementType": "PickAll"}, {"placementType": "PickN", "numberOfClusters": 1}):
+        sentence = DesiredText.CANNOT_REMOVED_ONCE_SET(before=policy["placementType"], recreate=RECREATE)
+        assert check_policy_update(policy, None) == [f"spec.policy: {sentence}"]
+    sentence = DesiredText.CANNOT_CHANGE_FROM(before="PickAll", after="PickFixed", recreate=RECREATE)
+    assert check_policy_update(None, {"placementType": "PickFixed"}) == [f"spec.policy.placementType: {sentence}"]

@@ -39,33 +39,38 @@ def test_an_encrypted_secret_is_payload_as_it_is_written(field: str) -> None:
     assert manifest.body["sops"]["age"]
 
 
+def encrypts(place: str) -> str:
+    encrypt = DesiredText.ENCRYPT_FILE_AGAIN_ENCRYPTED_REGEX()
+    return DesiredText.ENCRYPTS_MORE_DATA_STRINGDATA(place=place, encrypt=encrypt)
+
+
+NO_SECRET = DesiredText.SAYS_OBJECT_ENCRYPTED_SOPS_GITFLEET()
+NO_RECIPIENT = DesiredText.NAMES_NO_AGE_RECIPIENT()
 TWO = [{"age": [{"enc": "x"}]}, {"age": [{"enc": "x"}]}]
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (encrypted(builders.config_map("shop", "a", {"a": "b"}), to=KEY), "gitfleet decrypts Secrets alone"),
-        (encrypted(SECRET, to=KEY, age=[]), "names no age recipient"),
-        (encrypted(SECRET, to=KEY, age=[{"recipient": "x"}]), "names no age recipient"),
-        (encrypted(SECRET, to=KEY, age="x"), "names no age recipient"),
-        (encrypted(SECRET, to=KEY, key_groups=TWO), "names no age recipient"),
-        (encrypted(SECRET, to=KEY, mac_only_encrypted=True), "has mac_only_encrypted"),
+        (encrypted(builders.config_map("shop", "a", {"a": "b"}), to=KEY), NO_SECRET),
+        (encrypted(SECRET, to=KEY, age=[]), NO_RECIPIENT),
+        (encrypted(SECRET, to=KEY, age=[{"recipient": "x"}]), NO_RECIPIENT),
+        (encrypted(SECRET, to=KEY, age="x"), NO_RECIPIENT),
+        (encrypted(SECRET, to=KEY, key_groups=TWO), NO_RECIPIENT),
+        (encrypted(SECRET, to=KEY, mac_only_encrypted=True), DesiredText.MAC_ONLY_ENCRYPTED()),
         (
             encrypted(SECRET, to=KEY, fields=("data", "stringData", "namespace")),
-            "encrypts more than data and stringData (metadata.namespace)",
+            encrypts("metadata.namespace"),
         ),
         (
             encrypted({**SECRET, "type": "Opaque"}, to=KEY, fields=("stringData", "type")),
-            "encrypts more than data and stringData (type)",
+            encrypts("type"),
         ),
-        (encrypted({"apiVersion": "v1", "kind": "List", "items": [SECRET]}, to=KEY), "gitfleet decrypts Secrets alone"),
+        (encrypted({"apiVersion": "v1", "kind": "List", "items": [SECRET]}, to=KEY), NO_SECRET),
     ],
 )  # fmt: skip
 def test_what_is_encrypted_otherwise_is_refused(text: str, sentence: str) -> None:
-    found = [fault for fault in faults(text) if ": sops: " in fault]
-    assert len(found) == 1
-    assert sentence in found[0]
+    assert [fault.partition(": sops: ")[2] for fault in faults(text) if ": sops: " in fault] == [sentence]
     assert "ENC[" not in "".join(faults(text))
     assert [m.key.kind for m in read({**SHOP, PATH: text}).payload] == ["Namespace"]
 

@@ -44,7 +44,8 @@ def test_every_fault_of_a_file(name: str) -> None:
                 (
                     "placements/a.yaml:2: ClusterResourcePlacemnt/a: kind: "
                     + DesiredText.NOT_KIND_GITFLEET_READS(
-                        group="placement.kubernetes-fleet.io", hint="did you mean ClusterResourcePlacement?"
+                        group="placement.kubernetes-fleet.io",
+                        hint=FormatsText.YOU_MEAN(near="ClusterResourcePlacement"),
                     )
                 )
             ],
@@ -78,11 +79,7 @@ def test_every_fault_of_a_file(name: str) -> None:
                 )
             ],
         ),
-        (
-            "runs/a.yaml",
-            "- 1\n",
-            [("runs/a.yaml:1: " + DesiredText.NOT_MAPPING_NO_OBJECT())],
-        ),
+        ("runs/a.yaml", "- 1\n", [("runs/a.yaml:1: " + DesiredText.NOT_MAPPING_NO_OBJECT())]),
         (
             "runs/a.yaml",
             "spec: {}\n",

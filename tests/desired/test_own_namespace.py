@@ -89,14 +89,34 @@ def test_namespaces_are_allowed_by_name_alone(grant: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("policy", [{}, ALLOWED])
-def test_what_a_rollout_of_another_namespace_names_is_neither_taken_nor_held(policy: dict[str, Any]) -> None:
+def test_a_rollout_of_another_namespace_takes_no_workload(policy: dict[str, Any]) -> None:
     own = trait("team-b/own", B, numBatches=2)
     found = read(committed(trait("aaa", B, numBatches=2), own, policy=policy))
     assert [str(key) for key in found.rollouts] == ["team-b/own"]
-    assert bool(found.held_targets) is False
-    slip = {**trait("aaa", B), "spec": {**trait("aaa", B)["spec"], "rolloutPlan": {"numBatchs": 2}}}
-    held = read(committed(slip, policy=policy)).held_targets
-    assert [identity[2] for identity in held] == (["team-b"] if policy else [])
+
+
+def without_namespace(body: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """A rollout in no namespace, whose workloads name theirs or not."""
+    return {**body, "metadata": {"name": "x", **fields.pop("metadata", {})}, **fields}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        without_namespace(trait("x", B)),
+        without_namespace(trait("x", A, B)),
+        without_namespace(trait("x", B), kind="RolloutTraits"),
+        without_namespace(trait("x", B), metadata={"namespace": 5}),
+        without_namespace(
+            trait("x", B),
+            spec={"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "rolloutPlan": {}},
+        ),
+    ],
+)
+@pytest.mark.parametrize("policy", [{}, ALLOWED])
+def test_a_rollout_without_a_namespace_is_an_error(body: dict[str, Any], policy: dict[str, Any]) -> None:
+    assert [one for one in faults_of(committed(body, policy=policy)) if "metadata.namespace" in one or "kind" in one]
+    assert not read(committed(body, policy=policy)).rollouts
 
 
 def test_app_rollouts_of_one_placement_in_two_namespaces_do_not_exclude_each_other() -> None:

@@ -128,20 +128,14 @@ def test_a_sound_envelope_of_either_kind_has_no_fault() -> None:
 def test_where_an_object_may_lie_holds_in_every_envelope() -> None:
     fleet = "placement.kubernetes-fleet.io/v1beta1"
     inner = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m", "namespace": "kube-system"}}
-    assert faults(payload("ResourceEnvelope", fleet, data={"x": inner})) == [
-        (
-            "4: data.x.metadata.namespace: "
-            + ApiText.LIES_NAMESPACE_NOT_ENVELOPE_OWN(namespace="kube-system")
-            + "; correct it"
-        )
-    ]
-    assert faults(payload("ClusterResourceEnvelope", fleet, "", data={"x": inner})) == [
-        (
-            "4: data.x.metadata.namespace: "
-            + ApiText.LIES_NAMESPACE_ONLY_CLUSTER_SCOPED(namespace="kube-system")
-            + "; correct it"
-        )
-    ]
+    for kind, namespace, code in (
+        ("ResourceEnvelope", "shop", ApiText.LIES_NAMESPACE_NOT_ENVELOPE_OWN),
+        ("ClusterResourceEnvelope", "", ApiText.LIES_NAMESPACE_ONLY_CLUSTER_SCOPED),
+    ):
+        sentence = DesiredText.CORRECT_IT(wrong=code(namespace="kube-system"))
+        assert faults(payload(kind, fleet, namespace, data={"x": inner})) == [
+            f"4: data.x.metadata.namespace: {sentence}"
+        ]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ def layout() -> Desired:
 def test_it_has_no_fault() -> None:
     desired = layout()
     assert desired.faults == ()
-    assert not desired.holds_removals
 
 
 def test_it_has_what_its_readme_tells() -> None:

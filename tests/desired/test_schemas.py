@@ -23,6 +23,7 @@ def test_every_kind_of_the_repo_has_one() -> None:
         "ClusterStagedUpdateRun",
         "ClusterStagedUpdateStrategy",
         "FleetConfig",
+        "Folder",
         "Freeze",
         "FreezeOverride",
         "MemberCluster",

@@ -7,6 +7,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitfleet.api.faults import Severity
+from gitfleet.desired.texts import DesiredText
 from tests.desired.commits import read
 
 CLUSTERS = {"a": "eu", "b": "us", "c": "us"}
@@ -32,16 +34,19 @@ def rollout(name: str, env: str | None, component: str | None) -> str:
     return json.dumps({**head, "spec": spec})
 
 
-def expected(rollouts: list[tuple[str | None, str | None]]) -> list[str]:
+def expected(rollouts: list[tuple[str | None, str | None]]) -> list[tuple[str, str]]:
     """By comparing each with each earlier one that stays."""
-    refused, kept = list[str](), list[tuple[int, str | None, str | None]]()
+    refused, kept = list[tuple[str, str]](), list[tuple[int, str | None, str | None]]()
     for number, (env, component) in enumerate(rollouts):
-        found = list[str]()
+        found = list[tuple[str, str]]()
         for other, its_env, its_component in kept:
             selected = [one for one in (env, its_env) if one is not None]
             shared = [name for name, label in CLUSTERS.items() if all(label == one for one in selected)]
             if shared and (component is None or its_component is None or component == its_component):
-                found.append(f"r{number}: by r{other} {f'on {shared[0]}' if selected else ''}".strip())
+                origin, on = f"rollouts/r{other}.yaml:1", f" on {shared[0]}" if selected else ""
+                way = DesiredText.REMOVE_ONE_TWO()
+                sentence = DesiredText.MOVED_ALREADY(other=f"AppRollout/web/r{other}", origin=origin, on=on, way=way)
+                found.append((f"AppRollout/web/r{number}", sentence))
         refused += found
         kept += [(number, env, component)] if not found else []
     return sorted(refused)
@@ -53,10 +58,5 @@ def test_each_pair_that_has_a_workload_and_a_cluster_in_common_is_found(
 ) -> None:
     files = {f"clusters/{name}.yaml": cluster(name, env) for name, env in CLUSTERS.items()}
     files |= {f"rollouts/r{number}.yaml": rollout(f"r{number}", *one) for number, one in enumerate(rollouts)}
-    found = []
-    for fault in read(files).faults:
-        if "is moved by" in fault.message:
-            other = fault.message.split("AppRollout/web/")[1].split(" ")[0]
-            on = fault.message.split(" already;")[0].partition(") on ")[2]
-            found.append(f"{fault.object.rpartition('/')[2]}: by {other} {f'on {on}' if on else ''}".strip())
-    assert sorted(found) == expected(rollouts)
+    errors = [(fault.object, fault.message) for fault in read(files).faults if fault.severity is Severity.ERROR]
+    assert sorted(errors) == expected(rollouts)

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from gitfleet.api.faults import Fault, Severity
+from gitfleet.api.faults import Fault, Severity, by_cause, is_error
+from gitfleet.api.folders import FOLDER_FILE
 from gitfleet.api.objects import GroupKind
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
@@ -68,7 +69,8 @@ def test_a_copy_whose_name_was_not_changed_takes_nothing_over(changed: tuple[str
     stored = replace(known, origin=None)
     state = FleetState(placements={stored.key: PlacementRecord(placement=stored)})
     copy = PLACEMENT.replace("kind: Namespace, name: web", "kind: Namespace, name: shop")
-    files = {"placements/shop.yaml": copy, "placements/web.yaml": PLACEMENT}
+    namespaces = "{apiVersion: v1, kind: Namespace, metadata: {name: web}}"
+    files = {"placements/shop.yaml": copy, "placements/web.yaml": PLACEMENT, "resources/web.yaml": namespaces}
     desired = read_desired(replace(request_of(files, accepted=state), changed=changed))
     assert [str(fault) for fault in desired.faults] == [
         (
@@ -157,7 +159,7 @@ metadata: {name: s}
         ),
         (
             "resources/a.yaml:16: Leaf/brown: metadata.namespace: "
-            + DesiredText.REQUIRED_SINCE_NAMESPACED_KIND(kind="Leaf")
+            + DesiredText.PAYLOAD_NEEDS_NAMESPACE(kind="Leaf", folder_file=FOLDER_FILE)
         ),
         (
             "resources/a.yaml:19: Root/deep: kind: "
@@ -165,7 +167,7 @@ metadata: {name: s}
         ),
         (
             "resources/a.yaml:24: Secret/s: metadata.namespace: "
-            + DesiredText.REQUIRED_SINCE_NAMESPACED_KIND(kind="Secret")
+            + DesiredText.PAYLOAD_NEEDS_NAMESPACE(kind="Secret", folder_file=FOLDER_FILE)
         ),
     ]
     assert desired.namespaced == {
@@ -368,9 +370,9 @@ def test_kustomize_folders_are_built_not_read() -> None:
     assert [str(fault) for fault in unbuilt.faults] == [
         ("resources/app/kustomization.yaml:1: " + DesiredText.FOLDER_NOT_BUILT(ignore_file=".gitfleetignore"))
     ]
-    assert unbuilt.holds_removals
+    assert unbuilt.payload == ()
     built = read_desired(replace(request, built={"resources/app": source_of("", CONFIG_MAP)}))
-    assert (built.faults, len(built.payload), built.holds_removals) == ((), 1, False)
+    assert (built.faults, len(built.payload)) == ((), 1)
 
 
 def test_a_file_read_before_is_not_read_again() -> None:
@@ -436,3 +438,12 @@ def test_outside_of_simulations_a_cluster_says_how_it_is_reached() -> None:
     )
     assert [fault.field for fault in edited.faults] == ["spec.connection"]
     assert edited.clusters == before.clusters, "the last good version stays"
+
+
+def test_overlays_that_repeat_each_others_objects_are_one_line() -> None:
+    text = "\n---\n".join(f"{{apiVersion: v1, kind: Namespace, metadata: {{name: n-{n}}}}}" for n in range(9)) + "\n"
+    folders = ("base", "production", "staging")
+    desired = read({f"resources/shop/{folder}/namespaces.yaml": text for folder in folders})
+    (group,) = by_cause(filter(is_error, desired.faults))
+    sentence = DesiredText.DEFINED_SECOND_TIME(origin="resources/shop/base/namespaces.yaml:1")
+    assert str(group) == f"resources/shop/production/namespaces.yaml:1 and 17 more: Namespace/n-0: {sentence}"

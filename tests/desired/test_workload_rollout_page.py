@@ -12,7 +12,9 @@ from gitfleet.api.kinds import KINDS
 from gitfleet.api.rollout_plans import RolloutPlan
 from gitfleet.api.schemas import json_schema
 from gitfleet.api.workload_rollouts import RolloutTrait
+from gitfleet.desired.texts import DesiredText
 from tests.desired.commits import read
+from tests.texts import part
 
 PAGE = (Path(__file__).parents[2] / "docs" / "workload-rollouts.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
@@ -20,7 +22,7 @@ PLACEMENT = (
     "apiVersion: placement.kubernetes-fleet.io/v1\nkind: ClusterResourcePlacement\nmetadata: {name: web}\n"
     "spec: {resourceSelectors: [{group: '', version: v1, kind: Namespace, name: web}]}\n"
 )
-NO_MANIFEST = "that no manifest of the repo has"
+NO_MANIFEST = part(DesiredText.NAMES_NO_MANIFEST_REPO)
 """What is said of the workloads of the examples, whose manifests the page does not show."""
 
 

@@ -5,7 +5,7 @@
 SETTINGS_JSON holds the texts of `Settings` (repo, cache_dir, kubeconfig, simulated_dir). STEP is a `Step` of the loop,
 at which it dies when it reaches it for that TIME (from 1), or a point in the middle of performing: "performing: half"
 after half of the writes of the first cluster, "performing: one cluster" when one cluster is done and no other begun.
-Everything but the kill is the program as it is (`wiring.open_workspace`).
+Everything but the kill is the program as it is (`hub.open_workspace`).
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
-from gitfleet import wiring
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import Manifest, ObjectKey
+from gitfleet.branches.steps import Step
 from gitfleet.loop.driver import Driver
-from gitfleet.loop.steps import Step
 from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, RolloutOutcome, RolloutWrite, Update
 from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader
 from gitfleet.settings import ConnectionRules, Settings
+from gitfleet.wiring import hub
 
 IN_BETWEEN = ("performing: half", "performing: one cluster")
 DELIVERIES = (Step.DELIVERY_PUSH, Step.DELIVERY_PUSHED)
@@ -92,7 +92,9 @@ def arm(driver: Driver, step: str, time: int) -> None:
     """Let the driver die when it reaches a step for that time."""
     times, lock = 0, threading.Lock()
     if step in IN_BETWEEN:
-        driver.fanout = replace(driver.fanout, directory=Fatal(driver.fanout.directory, step, threading.Lock()))
+        driver.clusters.fanout = replace(
+            driver.clusters.fanout, directory=Fatal(driver.clusters.fanout.directory, step, threading.Lock())
+        )
 
     def checkpoint(reached: str) -> None:
         nonlocal times
@@ -114,7 +116,7 @@ def main(settings_json: str, step: str, time: int) -> None:
         simulated_dir=paths.get("simulated_dir"),
         connections=ConnectionRules(kubeconfig=paths.get("kubeconfig")),
     )
-    with wiring.open_workspace(settings) as workspace:
+    with hub.open_workspace(settings) as workspace:
         arm(workspace.driver, step, time)
         workspace.runner(lambda event: None).until_settled(60.0)
 

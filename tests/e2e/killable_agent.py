@@ -10,9 +10,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from gitfleet.loop.agent import AgentStep
+from gitfleet.agent.agent import AgentStep
 from gitfleet.settings import AgentSettings, ConnectionRules, Settings
-from gitfleet.wiring_agent import open_agent
+from gitfleet.wiring.agent import open_agent
 from tests.e2e.killable import die
 
 

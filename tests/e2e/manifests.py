@@ -15,6 +15,14 @@ def text(*documents: Mapping[str, Any]) -> str:
     return "---\n".join(json.dumps(document, indent=1) + "\n" for document in documents)
 
 
+def asks_nobody(**spec: Any) -> str:
+    """A FleetConfig under which no removal waits for a person."""
+    spec = {**spec, "removals": {"approval": "Never"}}
+    return text(
+        {"apiVersion": "gitfleet.dev/v1alpha1", "kind": "FleetConfig", "metadata": {"name": "fleet"}, "spec": spec}
+    )
+
+
 def member(name: str, *, connection: Mapping[str, Any] | None = None, **labels: str) -> str:
     """A MemberCluster reached by the context of its name, unless another connection is given."""
     spec = {"connection": dict(connection or {"context": name})}

@@ -131,4 +131,4 @@ def eventually(what: Callable[[], bool], why: Callable[[], str] = str) -> None:
     while not what():
         if time.monotonic() > end:
             raise AssertionError(f"not within {_LONGEST_SECONDS:g} s: {why()}")
-        time.sleep(0.05)
+        time.sleep(0.1)

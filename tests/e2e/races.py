@@ -17,7 +17,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from gitfleet import wiring
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import Manifest, ObjectKey
@@ -28,6 +27,7 @@ from gitfleet.model.operations import Create, Delete, Outcome, RolloutOutcome, R
 from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader
 from gitfleet.settings import Settings
 from gitfleet.simulation.fleet import SimulatedFleet
+from gitfleet.wiring import hub
 from tests.e2e.manifests import config_map, member, namespace_file, placement
 from tests.e2e.repos import STATE, ConfigRepo, git
 
@@ -192,9 +192,9 @@ def races(folder: Path) -> Iterator[Races]:
     with ExitStack() as stack:
         for name in ("one", "other"):
             settings = Settings(repo=str(repo.hub), cache_dir=folder / name)
-            driver = stack.enter_context(wiring.open_workspace(settings)).driver
-            directory = Counted(wiring.simulated_clusters(fleet, clock), lock)
-            driver.fanout = replace(driver.fanout, directory=directory, executor=None)
+            driver = stack.enter_context(hub.open_workspace(settings)).driver
+            directory = Counted(hub.simulated_clusters(fleet, clock), lock)
+            driver.clusters.fanout = replace(driver.clusters.fanout, directory=directory, executor=None)
             hubs.append(Hub(name, driver, directory))
         found = Races(repo, fleet, (hubs[0], hubs[1]))
         found.settle()

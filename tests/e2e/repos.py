@@ -47,8 +47,8 @@ class ConfigRepo:
         git(folder, "init", "--quiet", "--bare", "--initial-branch=main", "hub.git")
         return cls(folder / "hub.git", folder / "work")
 
-    def commit(self, files: Mapping[str, str | None], message: str = "Edit") -> str:
-        """Write files (None: remove), commit and push to main; the commit's id."""
+    def commit(self, files: Mapping[str, str | None], message: str = "Edit", at: datetime | None = None) -> str:
+        """Write files (None: remove), commit (dated as told or as in every repo), push to main; the commit's id."""
         for path, content in files.items():
             target = self.work / path
             if content is None:
@@ -56,7 +56,7 @@ class ConfigRepo:
             else:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_text(content)
-        when = (_FIRST + timedelta(seconds=self._commits)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        when = (at or _FIRST + timedelta(seconds=self._commits)).strftime("%Y-%m-%dT%H:%M:%SZ")
         self._commits += 1
         git(self.work, "add", "--all")
         git(self.work, "commit", "--quiet", "-m", message, GIT_AUTHOR_DATE=when, GIT_COMMITTER_DATE=when)

@@ -13,7 +13,7 @@ from urllib3.exceptions import HTTPError
 
 from tests.realparts.api_server import ApiServer
 
-_EVERY_SECONDS = 0.05
+_EVERY_SECONDS = 0.1
 
 
 class Sample(NamedTuple):
@@ -48,21 +48,16 @@ class RolloutWatch:
             found: dict[str, Any] = client.sanitize_for_serialization(live)
             return found
 
-    def set_replicas(self, name: str, replicas: int) -> None:
-        """Give a Deployment another number of pods, as an autoscaler does."""
-        with self.server.client() as client:
-            body = {"spec": {"replicas": replicas}}
-            AppsV1Api(client).patch_namespaced_deployment_scale(name, self.namespace, body, _request_timeout=5)
-
     def bounds(self, name: str) -> tuple[int, int]:
         """The bounds of a HorizontalPodAutoscaler."""
-        with self.server.client() as client:
-            spec = (
-                AutoscalingV2Api(client)
-                .read_namespaced_horizontal_pod_autoscaler(name, self.namespace, _request_timeout=5)
-                .spec
-            )
-            return spec.min_replicas, spec.max_replicas
+        spec = self._autoscaler(name).spec
+        return spec.min_replicas, spec.max_replicas
+
+    def why_limited(self, name: str) -> str:
+        """Why a HorizontalPodAutoscaler does not set the replicas that its metrics call for; "" where it does."""
+        conditions = self._autoscaler(name).status.conditions or ()
+        limits = (one for one in conditions if one.type == "ScalingLimited" and one.status == "True")
+        return next((str(one.reason) for one in limits), "")
 
     def pods(self) -> list[Any]:
         """The pods that are to stay."""
@@ -80,6 +75,11 @@ class RolloutWatch:
         finally:
             over.set()
             thread.join()
+
+    def _autoscaler(self, name: str) -> Any:
+        with self.server.client() as client:
+            api = AutoscalingV2Api(client)
+            return api.read_namespaced_horizontal_pod_autoscaler(name, self.namespace, _request_timeout=5)
 
     def _pods(self, core: CoreV1Api) -> list[Any]:
         listed: list[Any] = core.list_namespaced_pod(self.namespace, _request_timeout=5).items

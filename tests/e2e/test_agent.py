@@ -14,15 +14,15 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gitfleet.loop.agent import AgentStep
-from tests.e2e.manifests import config_map, deployment, member, namespace_file, placement
+from gitfleet.agent.agent import AgentStep
+from tests.e2e.manifests import asks_nobody, config_map, deployment, member, namespace_file, placement
 from tests.e2e.members import Members
 from tests.e2e.programs import Program, Running, ended, eventually
 from tests.e2e.repos import ConfigRepo, git
 from tests.realparts.git_http import GitHttpServer
 
 pytestmark = pytest.mark.real
-FAST = "apiVersion: gitfleet.dev/v1alpha1\nkind: FleetConfig\nmetadata: {name: f}\nspec: {interval: 1s}\n"
+FAST = asks_nobody(interval="1s")
 PULLED = "cluster-3"
 DELIVER, REPORT = f"gitfleet/deliver/{PULLED}", f"gitfleet/member/{PULLED}"
 

@@ -128,42 +128,6 @@ def test_bad_clusters_from_the_start(config: ConfigRepo, program: Program, membe
     assert good.config_map(namespace) == members.all[1].config_map(namespace) == {"k": "2"}
 
 
-@pytest.mark.soak("real")
-def test_a_cluster_that_turns_bad_keeps_what_it_has(
-    config: ConfigRepo, program: Program, members: Members, tmp_path: Path
-) -> None:
-    namespace = members.namespace("turned")
-    first, second = members.all[:2]
-    config.commit(
-        {f"clusters/{m.name}.yaml": member(m.name) for m in (first, second)}
-        | {
-            # What is lost counts as unavailable: two, so that the other one may go on.
-            "placements/web.yaml": placement(namespace, maxUnavailable=2),
-            "resources/web.yaml": namespace_file(namespace) + "---\n" + config_map(namespace, k="1"),
-        }
-    )
-    program.settle()
-    path = program.kubeconfig
-    assert path is not None
-    sound = path.read_text()
-    path.write_text(sound.replace(second.server.token, "0" * 32))
-    config.commit({"resources/web.yaml": namespace_file(namespace) + "---\n" + config_map(namespace, k="2")})
-    stuck = program.run("--until-settled", "--timeout", "5", expect=None)
-    assert first.config_map(namespace) == {"k": "2"}
-    assert second.config_map(namespace) == {"k": "1"}
-    assert stuck.code == 1 and "cluster-2" in stuck.talk and "credentials" in stuck.talk, stuck
-    # `--once` did what there was to do.
-    assert program.run("--once").code == 0
-    # A placement that goes leaves the unreachable cluster's part in the inventory until it can be deleted.
-    config.commit({"placements/web.yaml": None})
-    program.run("--until-settled", "--timeout", "5", expect=None)
-    assert not first.has_namespace(namespace) and second.has_namespace(namespace)
-    assert namespace in config.text("inventory/cluster-2/all.yaml")
-    path.write_text(sound)
-    program.settle()
-    assert not second.has_namespace(namespace)
-
-
 def test_faults_of_the_whole_program_end_it_with_one_sentence_and_a_hint(
     config: ConfigRepo, program: Program, tmp_path: Path
 ) -> None:

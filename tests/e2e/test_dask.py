@@ -45,7 +45,7 @@ class Cluster:
 
     def start_worker(self, name: str) -> None:
         options = ["--no-nanny", "--no-dashboard", "--nthreads", "2", "--host", "127.0.0.1", "--death-timeout", "60"]
-        options += ["--preload", "gitfleet.wiring_executor"]
+        options += ["--preload", "gitfleet.wiring.executor"]
         self.workers.append(self._start(name, "worker", self.address, *options, "--name", name))
         eventually(lambda: "Registered to" in self.log(name), lambda: self.log(name))
 

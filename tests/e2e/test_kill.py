@@ -7,6 +7,7 @@ import json
 import re
 import signal
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 
 from tests import builders
 from tests.e2e.killable import STEPS
-from tests.e2e.manifests import config_map, deployment, member, namespace_file, override, placement
+from tests.e2e.manifests import asks_nobody, config_map, deployment, member, namespace_file, override, placement
 from tests.e2e.members import Members
 from tests.e2e.programs import Program, ended, eventually
 from tests.e2e.repos import ConfigRepo, git
@@ -40,7 +41,7 @@ def first_files() -> dict[str, str | None]:
         "resources/extra.yaml": config_map("web", "extra", k="v"),
         "resources/gone.yaml": config_map("gone"),
         "resources/calm.yaml": namespace_file("calm") + "---\n" + config_map("calm", k="one"),
-        "gitfleet.yaml": builders.to_yaml(builders.fleet_config(rendered={"enabled": True})),
+        "gitfleet.yaml": asks_nobody(rendered={"enabled": True}),
         **builders.repo_files_for(
             builders.placement("calm", strategy={"type": "External"}),
             builders.staged_strategy(
@@ -114,7 +115,8 @@ class Story:
 
     def end(self) -> End:
         """How it ended."""
-        state = {path: _DIGEST.sub(r"\1D", text) for path, text in self.repo.end_state().items()}
+        second = re.compile(f'"?{self.repo.head("main")}"?')  # its approval has the time of this run
+        state = {path: second.sub("S", _DIGEST.sub(r"\1D", text)) for path, text in self.repo.end_state().items()}
         return End(state, self.clusters(), self.stages(), self.rendered())
 
     def clusters(self) -> dict[str, Any]:
@@ -141,7 +143,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> End:
     story = Story.begin(tmp_path_factory.mktemp("undisturbed"))
     story.repo.commit(first_files())
     story.program.settle()
-    story.repo.commit(second_files())
+    story.repo.commit(second_files(), at=datetime.now(UTC))
     story.program.settle()
     assert "faults.yaml" not in story.repo.paths()
     assert "new" in str(story.clusters()["c1"]) and "settings" not in str(story.clusters()["c3"])
@@ -158,7 +160,7 @@ def test_kill_at_a_step_of_the_first_commit_and_at_another_one_of_the_second(
     story.repo.commit(first_files())
     story.kill(step)
     story.program.settle()
-    story.repo.commit(second_files())
+    story.repo.commit(second_files(), at=datetime.now(UTC))
     story.kill(STEPS[(STEPS.index(step) + len(STEPS) // 2) % len(STEPS)])
     story.program.settle()
     assert story.end() == undisturbed
@@ -189,7 +191,7 @@ def test_kill_on_real_clusters_keeps_the_budget(
 
     config.commit(
         {f"clusters/{m.name}.yaml": member(m.name) for m in three}
-        | {"placements/web.yaml": placement(namespace, maxUnavailable=1)}
+        | {"gitfleet.yaml": asks_nobody(), "placements/web.yaml": placement(namespace, maxUnavailable=1)}
         | payload("web:1")
     )
     kill("performing: one cluster")

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.e2e.manifests import config_map, deployment, member, namespace_file, placement, text
-from tests.e2e.members import Members
+from tests.e2e.manifests import config_map, member, namespace_file, placement, text
 from tests.e2e.programs import Program, Running, eventually
 from tests.e2e.repos import STATE, ConfigRepo, git
 from tests.realparts.git_http import GitHttpServer
@@ -103,44 +102,6 @@ def test_the_remote_is_down_for_a_while(git_http: GitHttpServer, config: ConfigR
         assert running.terminate() == 0
     parents = config.parents()
     assert parents == [0] + [1] * (len(parents) - 1)
-
-
-@pytest.mark.soak("real")
-def test_an_api_server_goes_away_and_comes_back(config: ConfigRepo, program: Program, members: Members) -> None:
-    namespace = members.namespace("away")
-    here, away = members.by_name["cluster-3"], members.by_name["cluster-4"]
-
-    def payload(image: str) -> dict[str, str | None]:
-        return {"resources/web.yaml": deployment(namespace, image)}
-
-    config.commit(
-        {f"clusters/{m.name}.yaml": member(m.name) for m in (here, away)}
-        # What is lost counts as unavailable: two, so that the other one may go on.
-        | {"gitfleet.yaml": SECONDLY, "placements/web.yaml": placement(namespace, maxUnavailable=2)}
-        | {"resources/namespace.yaml": namespace_file(namespace)}
-        | payload("web:1")
-    )
-    with program.running() as running:
-        eventually(lambda: here.is_available(namespace) and away.is_available(namespace), lambda: running.talk)
-        away.server.kill()
-        try:
-            config.commit(payload("web:2"))
-            eventually(lambda: here.image(namespace) == "web:2", lambda: running.talk)
-            eventually(lambda: "cluster-4" in unreachable(config), lambda: running.talk)
-            assert "cluster-3" not in unreachable(config)
-        finally:
-            away.server.restart()
-            away.server.start_controller_manager()
-        eventually(lambda: away.image(namespace) == "web:2", lambda: running.talk)
-        eventually(lambda: unreachable(config) == [], lambda: running.talk)
-
-        # A server that hangs must not keep the process from ending.
-        away.server.freeze()
-        try:
-            time.sleep(2)
-            assert running.terminate() == 0
-        finally:
-            away.server.thaw()
 
 
 def unreachable(config: ConfigRepo) -> list[str]:

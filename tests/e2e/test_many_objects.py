@@ -11,7 +11,7 @@ import pytest
 from kubernetes.client import ApiException, CoreV1Api, CustomObjectsApi
 
 from tests import builders
-from tests.e2e.manifests import PLACEMENT, config_map, member, namespace_file, text
+from tests.e2e.manifests import PLACEMENT, asks_nobody, config_map, member, namespace_file, text
 from tests.e2e.members import Member, Members
 from tests.e2e.programs import Program, eventually
 from tests.e2e.repos import ConfigRepo
@@ -143,6 +143,7 @@ def test_a_definition_and_its_objects_in_one_placement(config: ConfigRepo, progr
         for name in ("big", "small")
     ]
     files = {
+        "gitfleet.yaml": asks_nobody(),
         "placements/web.yaml": text(web),
         "resources/gears/namespace.yaml": namespace_file(namespace),
         "resources/gears/settings.yaml": config_map(namespace, a="1"),

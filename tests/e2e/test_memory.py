@@ -10,8 +10,14 @@ from pathlib import Path
 import pytest
 
 import gitfleet
+from gitfleet.branches.desired_trees import DesiredTrees
+from gitfleet.settings import Limits
+from gitfleet.simulation.clock import ManualClock
+from gitfleet.simulation.fleet import SimulatedFleet
+from gitfleet.simulation.memory_repo import MemoryRepo
+from gitfleet.wiring.hub import simulated_clusters
 from tests.e2e.manifests import config_map, member, namespace_file, placement
-from tests.e2e.test_races import Duel
+from tests.scenarios.world import driver_on
 
 FILES = 100
 OURS = str(Path(gitfleet.__file__).parent / "*")
@@ -37,10 +43,15 @@ def remembered_bytes() -> int:
 
 @pytest.mark.soak("scale")
 def test_many_commits_do_not_fill_the_memory() -> None:
-    duel = Duel(NoCache())
-    driver = duel.quick_driver
+    clock, repo = ManualClock(), MemoryRepo()
+    directory = simulated_clusters(SimulatedFleet(clock), clock)
+    driver = driver_on(repo, DesiredTrees(repo, NoCache(), Limits()), directory, clock)
     big = {f"key-{n}": "x" * 300 for n in range(8)}
-    duel.commit(
+
+    def commit(files: Mapping[str, str]) -> None:
+        repo.commit_files("main", files, clock.now(), "Edit")
+
+    commit(
         {"clusters/c1.yaml": member("c1", connection={"simulated": True}), "placements/web.yaml": placement("web")}
         | {"resources/namespace.yaml": namespace_file("web")}
     )
@@ -50,7 +61,7 @@ def test_many_commits_do_not_fill_the_memory() -> None:
         most = 0
         for number in commits:
             maps = {f"resources/{n}.yaml": config_map("web", f"m-{n}", mark=str(number), **big) for n in range(FILES)}
-            duel.commit(maps)
+            commit(maps)
             while driver.reconcile().changed:
                 pass
             if number % 3 == 0:

@@ -29,13 +29,7 @@ APPLIED = {"force": True, "_content_type": "application/apply-patch+yaml"}
 @pytest.mark.soak("real")
 @pytest.mark.parametrize(
     ("theirs", "applied"),
-    [
-        ({"theirs": "1"}, False),
-        ({}, False),
-        ({"theirs": "1"}, True),
-        ({"team": "b"}, True),
-        ({}, True),
-    ],
+    [({"theirs": "1"}, False), ({}, False), ({"theirs": "1"}, True), ({"team": "b"}, True), ({}, True)],
     ids=["created", "created bare", "applied", "applied with a field that gitfleet takes", "applied bare"],
 )
 def test_what_others_made_stays_when_it_is_placed_and_removed_twice(
@@ -44,7 +38,7 @@ def test_what_others_made_stays_when_it_is_placed_and_removed_twice(
     """gitfleet's apply may take the last field of whoever made it, and with it their only trace on the server."""
     name = members.namespace("others")
     files: dict[str, str | None] = {
-        "gitfleet.yaml": text({**ASKING, "spec": {"massDelete": {"maxPercent": 100}}}),
+        "gitfleet.yaml": text({**ASKING, "spec": {"removals": {"approval": "Never"}}}),
         "clusters/cluster-1.yaml": member("cluster-1"),
         "resources/web/namespace.yaml": text(space(name, team="a")),
         "resources/web/settings.yaml": config_map(name, greeting="Hello"),

@@ -57,7 +57,7 @@ def closed(schema: Any) -> Any:
     )
 
 
-@pytest.mark.parametrize("body", documents())
+@pytest.mark.parametrize("body", list(documents()))
 def test_an_example_is_of_its_kind(body: dict[str, Any]) -> None:
     schema = definition_of(body)[1]["schema"]["openAPIV3Schema"]
     spec = closed(schema["properties"]["spec"])
@@ -67,7 +67,7 @@ def test_an_example_is_of_its_kind(body: dict[str, Any]) -> None:
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("body", documents())
+@pytest.mark.parametrize("body", list(documents()))
 def test_a_real_api_server_takes_an_example(body: dict[str, Any], one_cluster: ApiServer) -> None:
     server, (definition, version) = one_cluster, definition_of(body)
     names, namespace = definition["spec"]["names"], server.make_namespace("agents")

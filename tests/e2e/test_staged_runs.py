@@ -12,7 +12,7 @@ import yaml
 from tests import builders
 from tests.e2e.manifests import deployment, namespace_file
 from tests.e2e.members import Members
-from tests.e2e.programs import Program, eventually
+from tests.e2e.programs import Program
 from tests.e2e.repos import ConfigRepo, git
 from tests.realparts.git_http import GitHttpServer
 from tests.scenarios.test_staged_seeds import NAME, strategy, wanted_status
@@ -35,10 +35,9 @@ def timeless(value: Any, wait: str = "") -> Any:
     return "TIME" if isinstance(value, str) and _TIME.match(value) else value
 
 
-def cluster(member: str, context: str, *, tainted: bool = False, **labels: str) -> dict[str, Any]:
+def cluster(member: str, context: str, **labels: str) -> dict[str, Any]:
     """A member cluster that is one of the real ones."""
-    taints = [{"key": "maintenance", "value": "true", "effect": "NoSchedule"}] if tainted else []
-    return builders.member_cluster(member, labels=labels, taints=taints, connection={"context": context})
+    return builders.member_cluster(member, labels=labels, connection={"context": context})
 
 
 def payload(namespace: str) -> dict[str, str]:
@@ -111,50 +110,3 @@ def test_the_seeds_run_on_real_servers(
 def moment(status: dict[str, Any]) -> datetime:
     """When the first condition of a status came about."""
     return datetime.fromisoformat(status["conditions"][0]["lastTransitionTime"])
-
-
-@pytest.mark.soak("real")
-def test_production_in_order_and_an_eviction_on_real_servers(
-    config: ConfigRepo, program: Program, members: Members, git_http: GitHttpServer
-) -> None:
-    namespace = members.namespace("stages")
-    stages = (
-        builders.stage("staging", match_labels={"env": "staging"}, wait=WAIT),
-        builders.stage("canary", match_labels={"env": "canary"}, approval=True),
-        builders.stage("production", match_labels={"env": "production"}, sortingLabelKey="order"),
-    )
-    clusters = {
-        "cluster-1": {"env": "staging"},
-        "cluster-2": {"env": "canary"},
-        "cluster-3": {"env": "production", "order": "2"},
-        "cluster-4": {"env": "production", "order": "1"},
-    }
-    config.commit(
-        {
-            **payload(namespace),
-            **builders.repo_files_for(
-                *(cluster(name, name, tainted=False, **labels) for name, labels in clusters.items()),
-                builders.placement("web", namespace, strategy={"type": "External"}),
-                builders.staged_strategy("stages", *stages),
-                builders.staged_run("go", placement="web", strategy="stages"),
-            ),
-        }
-    )
-    program.settle()
-    assert [m.is_available(namespace) for m in members.all] == [True, True, False, False]
-    merge(config, git_http.url("fleet"), "go-canary")
-    program.settle()
-    assert all(m.is_available(namespace) for m in members.all)
-    production = config.state("runs/go.yaml")["status"]["stagesStatus"][2]["clusters"]
-    assert [one["clusterName"] for one in production] == ["cluster-4", "cluster-3"]
-    times = [[datetime.fromisoformat(c["lastTransitionTime"]) for c in one["conditions"]] for one in production]
-    assert times[0][1] <= times[1][0], "one at a time"
-
-    evicted = cluster("cluster-4", "cluster-4", tainted=True, **clusters["cluster-4"])
-    one, other = builders.eviction("a-first", "web", "cluster-4"), builders.eviction("b-second", "web", "cluster-3")
-    config.commit(builders.repo_files_for(evicted, builders.placement_budget("web", minAvailable=3), one, other))
-    program.settle()
-    eventually(lambda: not members.by_name["cluster-4"].has_namespace(namespace))
-    ends = [config.state(f"evictions/{name}.yaml")["status"]["conditions"][-1] for name in ("a-first", "b-second")]
-    assert [(end["type"], end["status"]) for end in ends] == [("Executed", "True"), ("Executed", "False")]
-    assert [m.is_available(namespace) for m in members.all] == [True, True, True, False]

@@ -103,7 +103,4 @@ def test_example_2_from_west_to_east_with_one_cluster_up_throughout(
     fewest = min(sum(sample.values()) for sample in seen)
     assert fewest >= 1, seen
     assert len(seen) > 10
-    assert {s["clusterName"] for s in statuses_of(program)} == {
-        "cluster-3",
-        "cluster-4",
-    }
+    assert {s["clusterName"] for s in statuses_of(program)} == {"cluster-3", "cluster-4"}

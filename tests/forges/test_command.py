@@ -9,17 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from gitfleet import wiring
 from gitfleet.adapters.forge import BUILT_IN
-from gitfleet.api.fleet import Branches
 from gitfleet.cli.options import repository_of
-from gitfleet.loop.forge import ForgePublisher, ForgeThread
+from gitfleet.cli.texts import CliText
 from gitfleet.model.forges import ForgeView
 from gitfleet.model.state import FleetState
 from gitfleet.ports.forges import Forge
+from gitfleet.serving.forge import ForgePublisher, ForgeThread
 from gitfleet.settings import ForgeSettings
 from gitfleet.simulation.clock import ManualClock
+from gitfleet.wiring import publishers as wiring_publishers
 from tests.cli.conftest import Shell, _own_home, git, gitfleet, make_repo
+from tests.fleet.reports import report_of
 from tests.forges.server import REPOSITORY, TOKEN, ForgeServer, serving
 
 __all__ = ["_own_home", "gitfleet"]
@@ -49,7 +50,7 @@ def test_a_run_shows_its_commit_and_says_no_token(gitfleet: Shell, repo: Path) -
 
 
 def test_a_run_goes_on_without_a_forge_that_hangs(gitfleet: Shell, repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wiring, "_FORGE_SECONDS", dict.fromkeys((False, True), 0.1))
+    monkeypatch.setattr(wiring_publishers, "_FORGE_SECONDS", dict.fromkeys((False, True), 0.1))
     with serving("github") as server:
         server.hangs = threading.Event()
         assert gitfleet("run", "--until-settled", *options(server, repo)).code == 0
@@ -61,7 +62,7 @@ def test_a_run_goes_on_without_a_forge_that_hangs(gitfleet: Shell, repo: Path, m
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_a_forge_is_opened_again_for_another_token(name: str) -> None:
     chosen = ForgeSettings(name=name, url="http://127.0.0.1:9", repository=REPOSITORY)
-    assert type(wiring.open_forge(chosen, "first")) is type(wiring.open_forge(chosen, "second"))
+    assert type(wiring_publishers.open_forge(chosen, "first")) is type(wiring_publishers.open_forge(chosen, "second"))
 
 
 def test_a_thread_shows_what_was_handed_over_last_and_nobody_waits_for_it() -> None:
@@ -77,12 +78,13 @@ def test_a_thread_shows_what_was_handed_over_last_and_nobody_waits_for_it() -> N
     def connect(_: str) -> Forge:
         raise AssertionError("nobody connects")
 
-    thread = ForgeThread(Slow(token=lambda: TOKEN, connect=connect, clock=ManualClock()))
+    thread = ForgeThread(Slow(token=lambda: TOKEN, connect=connect, clock=ManualClock()), dict)
     states = [FleetState(observed_commit=str(number)) for number in range(4)]
-    thread.submit(states[0], {}, Branches())
+    first, *others = (report_of(state=state) for state in states)
+    thread.publish(first)
     assert begun.wait(60)
-    for state in states[1:]:
-        thread.submit(state, {}, Branches())
+    for report in others:
+        thread.publish(report)
     go_on.set()
     thread.finish(60)
     assert [view.commit for view in shown] == ["0", "3"]
@@ -125,16 +127,19 @@ def test_a_package_brings_another_forge(
 
 USAGE = {
     "a URL alone": (["--forge-url", "https://x"], "--forge-url goes with --forge NAME"),
-    "no token": (["--forge", "gitea"], "either --forge-token-file FILE or --forge-token-env NAME"),
-    "two tokens": (["--forge", "gitea", "--forge-token-file", "f", "--forge-token-env", "T"], "either --forge-token"),
+    "no token": (["--forge", "gitea"], CliText.FORGE_NEEDS_TOKEN()),
+    "two tokens": (
+        ["--forge", "gitea", "--forge-token-file", "f", "--forge-token-env", "T"],
+        CliText.FORGE_NEEDS_TOKEN(),
+    ),
     "an empty variable": (
         ["--forge", "gitea", "--forge-token-env", "NOBODYS"],
-        "the variable NOBODYS of ",
+        CliText.VARIABLE_FORGE_TOKEN_ENV_NOT(variable="NOBODYS"),
     ),
-    "no repository": (["--forge", "gitea", "--forge-token-file", "f"], "name the repository with --forge-repo"),
+    "no repository": (["--forge", "gitea", "--forge-token-file", "f"], CliText.REPO_NO_URL_PATH_OWNER()),
     "no commits": (
         ["--forge", "gitea", "--forge-token-file", "f", "--forge-repo", "a/b", "--state-dir", "d"],
-        "with --state-dir there are none",
+        CliText.FORGE_SHOWS_COMMITS(),
     ),
 }
 

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 
 from gitfleet.adapters.forge.texts import ForgeText
 from gitfleet.cli.texts import CliText
-from gitfleet.loop.comments import MARKER, MOST_CHARACTERS
+from gitfleet.serving.forge import MARKER, MOST_CHARACTERS
 from gitfleet.views import shortened
 from gitfleet.views.texts import ViewsText
 from tests.cli.conftest import Shell, _own_home, gitfleet, settled
@@ -122,7 +122,7 @@ def test_a_long_plan_is_cut_between_lines_with_everything_closed(
     assert comment("1", plan).code == 0
     ((_, text),) = server.comments[1]
     assert MOST_CHARACTERS * 0.9 < len(text) <= MOST_CHARACTERS + len(MARKER) + 1
-    assert text.endswith("\n````\n\n</details>\n\nThe end is left out: this is too long for a comment.")
+    assert text.endswith(f"\n````\n\n</details>\n\n{ViewsText.END_LEFT_OUT()}")
 
 
 LINES = ["text", "```diff", "```", "````", "", "+ " + "x" * 50, "\n<details><summary>x</summary>\n", "\n</details>\n"]

@@ -19,7 +19,6 @@ from gitfleet.adapters.forge import BUILT_IN
 from gitfleet.adapters.forge.sessions import MOST_BYTES, ForgeAdapter, error_of
 from gitfleet.adapters.forge.texts import ForgeText
 from gitfleet.errors import BadInput, Forbidden, ForgeUnavailable, GitfleetError
-from gitfleet.loop.texts import LoopText
 from gitfleet.model.forges import Comment, CommitStatus, PullRequest, StatusState
 from gitfleet.ports.forges import Forge, ForgeAccess
 from tests.adapters.kube.test_strange_servers import answering
@@ -127,7 +126,7 @@ ERRORS: dict[str, tuple[Reply, type[GitfleetError], str, float | None]] = {
         "answers 403, You have exceeded a secondary rate limit",
         None,
     ),
-    LoopText.TOO_MANY_REQUESTS(): (
+    "too many requests": (
         Reply(429, {"message": "Too Many"}, {"Retry-After": "5"}),
         ForgeUnavailable,
         "429",
@@ -144,9 +143,14 @@ ERRORS: dict[str, tuple[Reply, type[GitfleetError], str, float | None]] = {
     "a defect": (Reply(500, b"oops", {"Content-Type": "text/plain"}), ForgeUnavailable, "answers 500", None),
     "a bad gateway": (Reply(502, HTML.body, HTML.headers), ForgeUnavailable, "answers 502", None),
     "a web page": (HTML, ForgeUnavailable, ForgeText.ANSWERS_NO_JSON(status="200", get="text/html"), None),
-    "accepted for later": (Reply(202, {"message": "later"}), ForgeUnavailable, "answers 202", None),
-    "half of a document": (Reply(200, b'[{"number": 1'), ForgeUnavailable, "no JSON", None),
-    "a deep document": (Reply(200, b"[" * 100_000), ForgeUnavailable, "no JSON", None),
+    "accepted for later": (
+        Reply(202, {"message": "later"}),
+        ForgeUnavailable,
+        ForgeText.ANSWERS_NO_JSON(status=202, get="application/json"),
+        None,
+    ),
+    "half of a document": (Reply(200, b'[{"number": 1'), ForgeUnavailable, part(ForgeText.ANSWERS_NO_JSON), None),
+    "a deep document": (Reply(200, b"[" * 100_000), ForgeUnavailable, part(ForgeText.ANSWERS_NO_JSON), None),
     "a deep refusal": (Reply(404, b'{"a":' * 100_000), BadInput, "refuses a request: 404 (", None),
     "a number without an end": (Reply(200, b"[" + b"9" * 5000 + b"]"), ForgeUnavailable, "", None),
     "a wait that is no number": (Reply(503, {}, {"Retry-After": "\xb2"}), ForgeUnavailable, "answers 503", None),
@@ -166,10 +170,10 @@ ERRORS: dict[str, tuple[Reply, type[GitfleetError], str, float | None]] = {
     "it moved": (
         Reply(301, b"", {"Location": "https://elsewhere.example/api"}),
         Forbidden,
-        "redirects to another address",
+        ForgeText.REDIRECTS_ANOTHER_ADDRESS(),
         None,
     ),
-    "a login page": (Reply(302, b"", {"Location": "/login"}), Forbidden, "redirects to another address", None),
+    "a login page": (Reply(302, b"", {"Location": "/login"}), Forbidden, ForgeText.REDIRECTS_ANOTHER_ADDRESS(), None),
 }
 
 
@@ -186,7 +190,7 @@ def test_every_error_is_one_of_three_and_names_the_forge(
         else:
             forge.open_pull(WANTED, "main")
     assert type(caught.value) is kind
-    assert str(caught.value).startswith(f"the forge {server.url.removeprefix('http://')} ")
+    assert f" {server.url.removeprefix('http://')} " in str(caught.value)
     assert text in str(caught.value)
     assert len(server.seen) == 1, "it asked again, or somewhere else"
     assert getattr(caught.value, "after", None) == after
@@ -285,7 +289,9 @@ def test_a_response_that_drips_ends_in_time(by_proxy: bool) -> None:
     with answering(head, b" " * 100_000, drip=True) as url, requests.Session() as session:
         where = "http://forge.example" if by_proxy else url
         session.mount("http://", ForgeAdapter(where, TOKEN, whole_seconds=0.3))
-        with pytest.raises(ForgeUnavailable, match=r"does not answer: no whole response within 0.3 s"):
+        why = "no whole response within 0.3 s"
+        sentence = ForgeText.FORGE_NOT_ANSWER(host=where.removeprefix("http://"), why=why)
+        with pytest.raises(ForgeUnavailable, match=re.escape(sentence)):
             session.get(where, proxies={"http": url} if by_proxy else None)
 
 
@@ -299,9 +305,8 @@ def test_a_token_stands_in_no_sentence(server: ForgeServer) -> None:
 
 def test_a_server_that_is_not_there_is_asked_again_later(server: ForgeServer) -> None:
     forge = BUILT_IN[server.dialect](ForgeAccess(url="http://127.0.0.1:9", repository=REPOSITORY, token=TOKEN))
-    with pytest.raises(
-        ForgeUnavailable, match=re.escape(ForgeText.FORGE_NOT_ANSWER(host="127.0.0.1:9", why="no connection"))
-    ):
+    sentence = ForgeText.FORGE_NOT_ANSWER(host="127.0.0.1:9", why=ForgeText.NO_CONNECTION_BROKE_OFF())
+    with pytest.raises(ForgeUnavailable, match=re.escape(sentence)):
         list(forge.pulls("main"))
 
 

@@ -6,21 +6,21 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from gitfleet.adapters.forge import BUILT_IN
 from gitfleet.adapters.forge.texts import ForgeText
-from gitfleet.api.fleet import Branches
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
+from gitfleet.branches.request_branches import BranchRequests, RequestBranches
 from gitfleet.errors import BadInput
 from gitfleet.loop.driver import Driver
-from gitfleet.loop.forge import MOST_CALLS, PAUSE, ForgePublisher
-from gitfleet.loop.request_branches import Asked, RequestBranches
-from gitfleet.loop.texts import LoopText
-from gitfleet.model.state import FleetState
 from gitfleet.ports.forges import Forge, ForgeAccess
+from gitfleet.ports.publishers import Publisher, Report
+from gitfleet.serving.forge import MOST_CALLS, PAUSE, ForgePublisher
+from gitfleet.serving.texts import ServingText
+from gitfleet.simulation.memory_repo import MemoryRepo
 from gitfleet.views import forge_view
 from tests import builders
 from tests.forges.server import DIALECTS, REPOSITORY, TOKEN, ForgeServer, Reply, serving
@@ -30,6 +30,24 @@ from tests.texts import part
 
 BRANCH = "gitfleet/approve/go-canary"
 WEB, CANARY, PROD = "gitfleet/web", "gitfleet/go/canary", "gitfleet/go/prod"
+
+
+@dataclass
+class OnePass(Publisher):
+    """Shows what `run` shows, one pass after each reconcile."""
+
+    requests: RequestBranches
+    publisher: ForgePublisher
+    server: ForgeServer
+    repo: MemoryRepo
+    name: ClassVar[str] = "forge"
+
+    def publish(self, report: Report) -> tuple[()]:
+        if self.requests.branch_requests is not None:
+            self.server.has_branches(self.repo.fetch())
+            target, prefix = report.branches.watch, report.branches.approvals
+            self.publisher.show(forge_view(report.state, self.requests.branch_requests, target=target, prefix=prefix))
+        return ()
 
 
 @dataclass
@@ -51,13 +69,9 @@ class Shown:
             return BUILT_IN[self.server.dialect](ForgeAccess(url=self.server.url, repository=REPOSITORY, token=token))
 
         publisher = ForgePublisher(token=self.given, connect=connect, clock=clock)
+        requests = RequestBranches(reader=repo, history=repo, writer=repo, clock=clock)
 
-        def show(state: FleetState, asked: Asked, branches: Branches) -> None:
-            self.server.has_branches(repo.fetch())
-            publisher.show(forge_view(state, asked, target=branches.watch, prefix=branches.approvals))
-
-        driver.requests = RequestBranches(reader=repo, history=repo, writer=repo, clock=clock)
-        driver.forge = show
+        driver.publishers.members += [requests, OnePass(requests, publisher, self.server, repo)]
 
     def given(self) -> str:
         if not self.token:
@@ -181,7 +195,7 @@ def test_a_defect_while_branches_are_published_closes_no_pull_request(
 ) -> None:
     shown = two_stages(server)
 
-    def defect(*_: object) -> Asked:
+    def defect(*_: object) -> BranchRequests:
         raise ZeroDivisionError
 
     monkeypatch.setattr(RequestBranches, "publish", defect)
@@ -263,7 +277,7 @@ def test_a_forge_that_is_down_delays_nothing_and_is_shown_all_once_it_is_back(
     assert shown.world.state().approvals and BRANCH in shown.world.repo.fetch()
     said = [record.message for record in caplog.records if "forge" in record.message]
     assert 1 <= len(said) <= 2, "one for pull requests, one for statuses"
-    assert all(one.endswith("trying again later, the fleet is reconciled all the same") for one in said)
+    assert all(one.endswith(ServingText.TRYING_AGAIN_LATER(known="")) for one in said)
     server.always = None
     shown.go_on(seconds=1000)
     assert server.open_pulls().keys() == {BRANCH} and shown.states().keys() == {WEB, CANARY, PROD}
@@ -348,7 +362,7 @@ def test_a_token_that_is_refused_is_sent_no_more_until_another_one_is_there(
     assert (asked, len(server.seen)) == (2, 2)
     said = [record.message for record in caplog.records if part(ForgeText.REFUSES_TOKEN) in record.message]
     assert len(said) == 2 and TOKEN not in caplog.text
-    assert LoopText.NO_MORE_UNTIL_TOKEN_CHANGES(kind="pull requests") in said[0]
+    assert ServingText.NO_MORE_UNTIL_TOKEN_CHANGES(kind="pull requests") in said[0]
     shown.token = server.token
     shown.go_on()
     assert server.open_pulls().keys() == {BRANCH} and shown.states().keys() == {WEB, CANARY, PROD}

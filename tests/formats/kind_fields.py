@@ -3,7 +3,7 @@
     python -m tests.formats.kind_fields swagger.json
 
 The document is `api/openapi-spec/swagger.json` of k8s.io/kubernetes at the version of
-tests/realparts/controlplane/go.mod (`go mod download -json k8s.io/kubernetes@VERSION` names the folder).
+tests/realparts/programs/go.mod (`go mod download -json k8s.io/kubernetes@VERSION` names the folder).
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def text_of(data: Mapping[str, Any]) -> str:
 def main() -> None:
     """Write the data file."""
     document = json.loads(Path(sys.argv[1]).read_text())
-    Path(kind_fields.__file__).with_suffix(".json").write_text(text_of(data_of(document)))
+    Path(kind_fields.__file__).with_name("data").joinpath("kind_fields.json").write_text(text_of(data_of(document)))
 
 
 if __name__ == "__main__":

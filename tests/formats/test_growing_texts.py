@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from gitfleet.formats.masking import without_secrets
-from gitfleet.formats.secret_objects import holds_secret
+from gitfleet.formats.secret_objects import contains_secret
 from gitfleet.formats.yaml_writer import write_documents
 from tests.growth import grows_with_its_input
 
@@ -35,7 +35,7 @@ def written(text: str) -> bytes:
 
 @pytest.mark.parametrize("end", END)
 @pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("search", [holds_secret, without_secrets])
+@pytest.mark.parametrize("search", [contains_secret, without_secrets])
 def test_searching_a_text_grows_with_it(search: Callable[[str], object], part: str, end: str) -> None:
     def run(size: int) -> Callable[[], object]:
         text = part * size + end

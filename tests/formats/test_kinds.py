@@ -6,14 +6,7 @@ from collections import Counter
 
 import pytest
 
-from gitfleet.formats.kinds import (
-    BUILT_IN_KINDS,
-    LAST_RANK,
-    LAST_WAVE,
-    is_selectable,
-    snapshot_rank,
-    wave_of,
-)
+from gitfleet.formats.kinds import BUILT_IN_KINDS, LAST_RANK, LAST_WAVE, is_selectable, snapshot_rank, wave_of
 
 _ORDER = """
 PriorityClass Namespace NetworkPolicy ResourceQuota LimitRange PodDisruptionBudget ServiceAccount Secret

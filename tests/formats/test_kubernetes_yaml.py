@@ -118,10 +118,7 @@ def test_documents(text: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("text", "faults"),
     [
-        (
-            "a: 1\nb: .inf",
-            [("2: " + FormatsText.INFINITY_NOT_NUMBER_CANNOT_WRITTEN())],
-        ),
+        ("a: 1\nb: .inf", [("2: " + FormatsText.INFINITY_NOT_NUMBER_CANNOT_WRITTEN())]),
         ("~: 1", [("1: " + FormatsText.KEY_EMPTY_NULL())]),
         ("[a]: 1", [("1: " + FormatsText.LIST_MAPPING_STANDS_KEY())]),
         ("a: &a [*a]", [("1: " + FormatsText.ANCHOR_CONTAINS_ALIAS_ITSELF())]),
@@ -133,18 +130,12 @@ def test_documents(text: str, value: object) -> None:
             ],
         ),
         ("1: a\n'1': b", [("2: " + FormatsText.KEY_GIVEN_TWICE_ONE_MAPPING(key="1"))]),
-        (
-            "%YAML 1.2\n---\na: 1",
-            [("1: " + FormatsText.YAML_DIRECTIVES_OTHER_YAML_NOT())],
-        ),
+        ("%YAML 1.2\n---\na: 1", [("1: " + FormatsText.YAML_DIRECTIVES_OTHER_YAML_NOT())]),
         ("%YAML 1.1\na: 1", [f"2: {NO_START}"]),
         ("# all\n%YAML 1.1\n a: 1", [f"3: {NO_START}"]),
         ("a: !!int x", [("1: " + FormatsText.VALUE_NOT_TAG_SAYS(kind="int"))]),
         ("a: {<<: 1}", [("1: " + FormatsText.MERGES_ONLY_MAPPINGS())]),
-        (
-            "a: *x",
-            [("1: " + FormatsText.YAML_CANNOT_READ_FOUND_UNDEFINED())],
-        ),
+        ("a: *x", [("1: " + FormatsText.YAML_CANNOT_READ_FOUND_UNDEFINED())]),
         (
             "a:\n\t- 1",
             [
@@ -183,10 +174,7 @@ def test_faults(text: str | bytes, faults: list[str]) -> None:
 def test_of_very_many_faults_the_first_are_kept() -> None:
     parsed = parse_documents(b"a: 1\n" * 5000 + b"---\nb: 1\n", max_bytes=1 << 20)
     assert len(parsed.faults) == 1001
-    assert parsed.faults[0] == (
-        1,
-        FormatsText.THINGS_CANNOT_READ(count="4999", most_faults="1000"),
-    )
+    assert parsed.faults[0] == (1, FormatsText.THINGS_CANNOT_READ(count="4999", most_faults="1000"))
     assert [document.value for document in parsed.documents] == [{"b": 1}]
 
 

@@ -7,9 +7,8 @@ import json
 import pytest
 
 from gitfleet.formats.kinds import BUILT_IN_KINDS
-from gitfleet.formats.lists import is_list_kind
 from gitfleet.formats.texts import FormatsText
-from gitfleet.formats.yaml_reader import Document, decode_parsed, encode_parsed, lines_of, parse_documents
+from gitfleet.formats.yaml_reader import Document, decode_parsed, encode_parsed, is_list_kind, lines_of, parse_documents
 
 LIST = """\
 apiVersion: v1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitfleet.formats.near_names import did_you_mean, is_near, is_typing_error, nearest
+from gitfleet.formats.texts import FormatsText
 
 
 @pytest.mark.parametrize(
@@ -51,7 +52,8 @@ def test_near_names(one: str, other: str, near: bool) -> None:
 )
 def test_the_nearest_name(name: str, known: list[str], expected: str | None) -> None:
     assert nearest(name, iter(known)) == expected
-    assert did_you_mean(name, known, "correct it") == (f"did you mean {expected}?" if expected else "correct it")
+    hint = FormatsText.YOU_MEAN(near=expected) if expected else "correct it"
+    assert did_you_mean(name, known, "correct it") == hint
 
 
 @pytest.mark.parametrize(

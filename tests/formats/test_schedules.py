@@ -21,7 +21,7 @@ from gitfleet.formats.schedules import (
 from gitfleet.formats.texts import FormatsText
 
 BERLIN = "Europe/Berlin"
-UNKNOWN = "is no time zone of the IANA database"
+UNKNOWN = FormatsText.NO_TIME_ZONE_IANA_DATABASE
 NO_NAME = FormatsText.MUST_NAME_TIME_ZONE_EUROPE()
 
 
@@ -133,10 +133,10 @@ def test_what_is_no_schedule(text: str, fault: str | None) -> None:
     [
         ("Europe/Berlin", None),
         ("UTC", None),
-        ("Europe/Berln", f"{UNKNOWN}; did you mean Europe/Berlin?"),
-        ("europe/berlin", f"{UNKNOWN}; did you mean Europe/Berlin?"),
-        ("Europe", (f"{UNKNOWN}; " + FormatsText.WRITE_ONE_EUROPE_BERLIN())),
-        ("localtime", (f"{UNKNOWN}; " + FormatsText.WRITE_ONE_EUROPE_BERLIN())),
+        ("Europe/Berln", UNKNOWN(hint=FormatsText.YOU_MEAN(near=BERLIN))),
+        ("europe/berlin", UNKNOWN(hint=FormatsText.YOU_MEAN(near=BERLIN))),
+        ("Europe", UNKNOWN(hint=FormatsText.WRITE_ONE_EUROPE_BERLIN())),
+        ("localtime", UNKNOWN(hint=FormatsText.WRITE_ONE_EUROPE_BERLIN())),
         *((name, NO_NAME) for name in ("../UTC", "/etc/passwd", "a\0b", "", "x" * 201)),
     ],
 )

@@ -135,17 +135,11 @@ def test_json_is_read_as_json() -> None:
     ("content", "fault"),
     [
         (b'{\n "a": 1,\n\t"a": 2}', (1, "")),
-        (
-            b'{"a": NaN}',
-            (1, FormatsText.INFINITY_NOT_NUMBER_CANNOT_WRITTEN()),
-        ),
+        (b'{"a": NaN}', (1, FormatsText.INFINITY_NOT_NUMBER_CANNOT_WRITTEN())),
         (b'{"a": "\\ud83d"}', (1, FormatsText.U_ESCAPE_NAMES_HALF_SURROGATE())),
         (b'{"a": ' + b"[" * 100_000, (1, FormatsText.NESTED_MORE_LEVELS_DEEP(max_depth="200"))),
         (b'{"a": ' + b"[" * 300 + b"]" * 300 + b"}", (1, FormatsText.NESTED_MORE_LEVELS_DEEP(max_depth="200"))),
-        (
-            b'{"a": 1e999}',
-            (1, FormatsText.NUMBER_LARGER_BIT_FLOATING_POINT()),
-        ),
+        (b'{"a": 1e999}', (1, FormatsText.NUMBER_LARGER_BIT_FLOATING_POINT())),
     ],
 )
 def test_faults_of_json(content: bytes, fault: tuple[int, str]) -> None:

@@ -111,7 +111,7 @@ def test_what_is_inside_and_what_is_not(image: Built) -> None:
         assert re.search(wanted, versions, re.MULTILINE), versions
     unwanted = ("gcc", "cc", "g++", "c++", "clang", "ld", "as", "make", "go", "pip", "pip3", "/opt/gitfleet/bin/pip")
     assert said(image, "; ".join(f"command -v {name} || true" for name in unwanted)) == ""
-    modules = "github, gitlab, pyrage, cryptography, kubernetes, cel_expr_python, gitfleet.wiring"
+    modules = "github, gitlab, pyrage, cryptography, kubernetes, cel_expr_python, gitfleet.wiring.hub"
     said(image, f"/opt/gitfleet/bin/python -c 'import {modules}'")
 
 

@@ -6,18 +6,11 @@ import re
 
 import pytest
 
+from gitfleet.branches.texts import BranchesText
 from gitfleet.errors import BadInput
-from gitfleet.loop.texts import LoopText
-from tests.builders import (
-    config_map,
-    fleet_config,
-    member_cluster,
-    namespace,
-    pick_fixed,
-    placement,
-    to_yaml,
-)
+from tests.builders import config_map, fleet_config, member_cluster, namespace, pick_fixed, placement, to_yaml
 from tests.scenarios.world import World
+from tests.texts import part
 
 BROKEN = "apiVersion: gitfleet.dev/v1alpha1\nkind: FleetConfig\nmetadata: {name: fleet}\nspec: {interval: soon}\n"
 UNREADABLE = "apiVersion: [\n"
@@ -27,14 +20,13 @@ RENAMED = {"state": "fleet/state", "approvals": "ok/"}
 def world_with(**spec: object) -> World:
     """One cluster with one object, under a configuration, at rest."""
     world = World()
-    world.commit(
+    world.roll_out(
         fleet_config(**spec),
         member_cluster("eu-1"),
         namespace("shop"),
         config_map("shop", "a", {"k": "1"}),
         placement("shop", policy=pick_fixed("eu-1")),
     )
-    world.settle()
     return world
 
 
@@ -46,7 +38,7 @@ def value(world: World) -> str | None:
 def test_the_state_branch_is_called_what_the_configuration_says() -> None:
     world = world_with(branches=RENAMED, interval="7s")
     assert set(world.repo.fetch()) == {"main", "fleet/state"}
-    assert (world.driver.interval(), world.driver.branches.approvals) == (7.0, "ok/")
+    assert (world.driver.repository.config.interval_seconds, world.driver.repository.branches.approvals) == (7.0, "ok/")
     before = len(world.repo.log("fleet/state"))
     world.restart()
     world.settle()
@@ -67,7 +59,7 @@ def test_a_configuration_that_breaks_holds_its_last_good_version(
             if restarts:
                 world.restart()
             world.settle()
-            assert world.driver.interval() == 7.0
+            assert world.driver.repository.config.interval_seconds == 7.0
         world.commit(config_map("shop", "a", {"k": "2"}))
         if restarts:
             world.restart()
@@ -84,31 +76,32 @@ def test_a_branch_of_somebody_else_is_never_taken_for_the_state() -> None:
     world.write({"gitfleet.yaml": UNREADABLE})
     world.restart()
     world.settle()
-    assert world.driver.branches.state == "fleet/state"
+    assert world.driver.repository.branches.state == "fleet/state"
 
 
 def test_a_configuration_that_never_was_good_leaves_the_defaults() -> None:
     world = World()
     world.commit(member_cluster("eu-1"))
-    world.write({"gitfleet.yaml": BROKEN})
-    world.settle()
-    assert (world.driver.interval(), set(world.repo.fetch())) == (30.0, {"main", "gitfleet/state"})
+    world.roll_out(files={"gitfleet.yaml": BROKEN})
+    assert (world.driver.repository.config.interval_seconds, set(world.repo.fetch())) == (
+        30.0,
+        {"main", "gitfleet/state"},
+    )
 
 
 def test_renaming_the_state_branch_takes_nothing_away() -> None:
     world = world_with()
     with world.nothing_deleted():
-        world.commit(fleet_config(branches=RENAMED), config_map("shop", "a", {"k": "2"}))
-        world.settle()
+        world.roll_out(fleet_config(branches=RENAMED), config_map("shop", "a", {"k": "2"}))
     assert value(world) == "2"
-    assert world.driver.branches.state == "fleet/state"
+    assert world.driver.repository.branches.state == "fleet/state"
 
 
 @pytest.mark.parametrize(
     ("branches", "message", "hint"),
     [
-        ((), LoopText.REPOSITORY_NO_COMMIT_ANY_BRANCH(), "commit to main"),
-        (("dev", "gitfleet/state"), LoopText.REPOSITORY_NO_BRANCH(watch="main", named="dev"), "--branch dev"),
+        ((), BranchesText.REPOSITORY_NO_COMMIT_ANY_BRANCH(), "commit to main"),
+        (("dev", "gitfleet/state"), BranchesText.REPOSITORY_NO_BRANCH(watch="main", named="dev"), "--branch dev"),
         (tuple("abcdefg"), "it has a, b, c, d, e and 2 more", "--branch a"),
     ],
 )
@@ -124,10 +117,9 @@ def test_a_watched_branch_that_is_not_there(branches: tuple[str, ...], message: 
 
 def test_the_process_may_be_told_another_branch() -> None:
     world = world_with()
-    world.driver.watch_branch = "main"
-    world.commit(fleet_config(branches={"watch": "prod"}))
-    world.settle()
-    assert world.driver.branches.watch == "main"
+    world.driver.repository.watch_branch = "main"
+    world.roll_out(fleet_config(branches={"watch": "prod"}))
+    assert world.driver.repository.branches.watch == "main"
 
 
 def test_the_configuration_may_send_the_watch_to_another_branch() -> None:
@@ -135,7 +127,7 @@ def test_the_configuration_may_send_the_watch_to_another_branch() -> None:
     world.commit(fleet_config(branches={"watch": "prod"}))
     world.repo.commit_files("prod", world.repo.files("main"), world.clock.now())
     world.settle()
-    assert world.driver.branches.watch == "prod"
+    assert world.driver.repository.branches.watch == "prod"
 
     # What happens on main means nothing any more, least of all to a fresh process.
     with world.nothing_deleted():
@@ -150,10 +142,9 @@ def test_a_watch_that_leads_nowhere_is_told_and_heals_without_a_restart() -> Non
     world = world_with()
     world.commit(fleet_config(branches={"watch": "prdo"}))
     for _ in range(2):
-        with pytest.raises(BadInput, match=re.escape(LoopText.REPOSITORY_NO_BRANCH(watch="prdo", named="main"))):
+        with pytest.raises(BadInput, match=re.escape(BranchesText.REPOSITORY_NO_BRANCH(watch="prdo", named="main"))):
             world.driver.reconcile()
-    world.commit(fleet_config(), config_map("shop", "a", {"k": "2"}))
-    world.settle()
+    world.roll_out(fleet_config(), config_map("shop", "a", {"k": "2"}))
     assert value(world) == "2"
 
 
@@ -161,10 +152,9 @@ def test_two_branches_that_send_the_watch_to_each_other() -> None:
     world = world_with()
     world.repo.commit_files("prod", world.repo.files("main"), world.clock.now())
     world.commit(fleet_config(branches={"watch": "prod"}))
-    with pytest.raises(BadInput, match=r'"(main|prod)" and "(main|prod)" send the watch to each other'):
+    with pytest.raises(BadInput, match=re.escape(part(BranchesText.CONFIGURATIONS_SEND_WATCH_EACH_OTHER))):
         world.driver.reconcile()
-    world.commit(fleet_config(), config_map("shop", "a", {"k": "2"}))
-    world.settle()
+    world.roll_out(fleet_config(), config_map("shop", "a", {"k": "2"}))
     assert value(world) == "2"
 
 
@@ -181,5 +171,5 @@ def test_no_name_of_a_file_keeps_the_fleet_from_going_on(path: str) -> None:
         world.settle()
         assert len(world.state().faults) == faults
         assert world.live("eu-1", "ConfigMap", "odd") is not None
-    body = world.live("eu-1", "ConfigMap", "odd")
-    assert body is not None and body["data"] == {"k": "2"}
+    body = world.body("eu-1", "ConfigMap", "odd")
+    assert body["data"] == {"k": "2"}

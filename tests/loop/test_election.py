@@ -36,11 +36,7 @@ class Server:
     def put(self, holder: str, seconds: float) -> LeaseRecord:
         self.version += 1
         self.record = LeaseRecord(
-            holder=holder,
-            seconds=seconds,
-            transitions=0,
-            renewed=str(self.version),
-            body={"version": self.version},
+            holder=holder, seconds=seconds, transitions=0, renewed=str(self.version), body={"version": self.version}
         )
         return self.record
 
@@ -224,14 +220,15 @@ def test_what_nobody_renews_is_not_kept_by_an_edit_of_something_else() -> None:
 
 def test_a_lease_that_may_not_be_used(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    server = Server(error=Forbidden(KubeText.GITFLEET_NOT(verb="read", name="Lease ns/name")))
+    forbidden = KubeText.GITFLEET_NOT(verb="read", name="Lease ns/name")
+    server = Server(error=Forbidden(forbidden))
     wanted, optional = Process("a", server), Process("b", server, optional=True)
     assert not wanted.tries() and not wanted.tries()
     assert not optional.election.try_once(), "no election at all"
     assert optional.election.leads() and optional.changes
     assert [one.message for one in caplog.records] == [
-        KubeText.GITFLEET_NOT(verb="read", name=("Lease " + LoopText.LEADER_ELECTION_GOES_TRYING(sentence="ns/name"))),
-        KubeText.GITFLEET_NOT(verb="read", name="Lease ns/name; there is no leader election"),
+        LoopText.LEADER_ELECTION_GOES_TRYING(sentence=forbidden),
+        LoopText.NO_LEADER_ELECTION() % forbidden,
     ]
 
 
@@ -245,12 +242,11 @@ def test_a_server_that_is_away_is_said_once_and_the_end_of_the_term_too(caplog: 
         a.tries()
     server.error = None
     both(a, a)
-    said = [one.message.partition(": Lease")[0] for one in caplog.records]
-    assert said == [
-        "leading",
-        ("it did not " + LoopText.LEADER_ELECTION_GOES_TRYING(sentence="answer")),
-        "standing by",
-        "leading",
+    assert caplog.messages == [
+        LoopText.LEADING_HELD(lease="Lease ns/name", identity="a"),
+        LoopText.LEADER_ELECTION_GOES_TRYING(sentence="it did not answer"),
+        LoopText.STANDING_NOT_RENEWED_TIME(lease="Lease ns/name"),
+        LoopText.LEADING_HELD(lease="Lease ns/name", identity="a"),
     ]
 
 

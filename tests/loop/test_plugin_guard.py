@@ -13,10 +13,12 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.fleet import ListedPlugin
 from gitfleet.api.placements import PlacementKey, PlacementPolicy
 from gitfleet.loop.plugin_guard import PluginStalled, guarded
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.scheduling import SchedulingRequest
 from gitfleet.schedule import index_fleet, profile_from, schedule
 from gitfleet.schedule.plugins import Cycle, Refusal, SchedulerPlugin, stages_of
 from tests.schedule.fleets import cluster
+from tests.texts import part
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -52,7 +54,9 @@ def test_a_plugin_works_as_without_the_guard() -> None:
     assert [binding.cluster for binding in answer_with({"refuse": "a"}).bindings] == ["b"]
 
 
-@pytest.mark.parametrize(("args", "says"), [({"hang": True}, "did not return within"), ({"raise": True}, "no idea")])
+@pytest.mark.parametrize(
+    ("args", "says"), [({"hang": True}, part(LoopText.NOT_RETURN_WITHIN)), ({"raise": True}, "no idea")]
+)
 def test_one_that_hangs_or_raises_is_the_answer_of_its_placement(args: Mapping[str, Any], says: str) -> None:
     answer = answer_with(args)
     assert answer.error is not None and says in answer.error and "Picky" in answer.error
@@ -67,7 +71,7 @@ def test_one_that_hung_is_not_asked_again_and_gets_no_second_thread() -> None:
     threads = threading.active_count()
     again: Any = make({"hang": True})
     assert again is plugin
-    with pytest.raises(PluginStalled, match="earlier"):
+    with pytest.raises(PluginStalled, match=LoopText.NOT_RETURN_WITHIN_EARLIER(stalled="filter", timeout=0.05)):
         again.filter(None, None)
     assert threading.active_count() == threads
 

@@ -10,8 +10,6 @@ import pytest
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.values import NamespacedName
 from gitfleet.errors import BadInput, DiskFull, Forbidden, NoRepository, RefusedForNow, RemoteUnreachable
-from gitfleet.loop.counting import count_events, count_reconciles, gauges_of
-from gitfleet.loop.endpoints import metrics_page, probes, routes
 from gitfleet.loop.pulse import LONGEST_DELAY, LONGEST_RECONCILE, Beat, Pass, Pulse, why_dead, why_unready
 from gitfleet.loop.results import ReconcileResult
 from gitfleet.loop.runner import Wake
@@ -20,6 +18,7 @@ from gitfleet.model.events import Event, EventType
 from gitfleet.model.failures import Failure, Subject
 from gitfleet.model.operations import DeletePod, OutcomeCode, RolloutOutcome
 from gitfleet.ports.http import HttpRequest, HttpResponse
+from gitfleet.serving.endpoints import count_events, count_reconciles, gauges_of, metrics_page, probes, routes
 from gitfleet.simulation.clock import ManualClock
 from tests.loop.test_runner import CHANGED, LOST, SETTLED, Loop
 
@@ -38,9 +37,9 @@ def failing(cause: Exception) -> Failure:
         (Beat(), ""),
         (Beat(began=100.0), ""),
         (Beat(began=1000.0 - LONGEST_RECONCILE), ""),
-        (Beat(began=999.0 - LONGEST_RECONCILE), "a reconcile has been under way for 901 s"),
+        (Beat(began=999.0 - LONGEST_RECONCILE), LoopText.RECONCILE_UNDER_WAY(now=901)),
         (Beat(due=1000.0 - LONGEST_DELAY), ""),
-        (Beat(due=999.0 - LONGEST_DELAY), "the next reconcile is 61 s late"),
+        (Beat(due=999.0 - LONGEST_DELAY), LoopText.NEXT_RECONCILE_LATE(now=61)),
         (Beat(due=1300.0), ""),
     ],
 )
@@ -83,7 +82,7 @@ def test_ready(results: list[ReconcileResult | Failure], unready: str) -> None:
     pulse = Pulse()
     for result in results:
         pulse.begin(1.0)
-        pulse.end(result, 1.0, 2.0, 30.0)
+        pulse.end(result, 2.0, 30.0)
     assert why_unready(pulse.beat, 3.0, stopped=False) == unready
     pulse.begin(32.0)
     assert why_unready(pulse.beat, 33.0, stopped=False) == unready, "while the next one is under way"
@@ -148,7 +147,7 @@ def test_a_listener_that_fails_stops_nothing() -> None:
 
     loop = Loop([SETTLED], waits=3)
     loop.runner.pulse.listeners.append(broken)
-    assert loop.runner.until_stopped() == 0
+    loop.runner.until_stopped()
     assert loop.driver.reconciles == 3
 
 
@@ -157,9 +156,9 @@ def test_recovery_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     down = RemoteUnreachable("the remote does not answer")
     Loop([SETTLED, down, down, SETTLED], waits=5).runner.until_stopped()
     assert caplog.messages == [
-        "the remote does not answer; trying again in 5 s",
-        "the remote does not answer; trying again in 2 s",
-        LoopText.RECONCILING_AGAIN_AFTER_FAILURES(failed="2"),
+        LoopText.TRYING_AGAIN_G() % (down, 5),
+        LoopText.TRYING_AGAIN_G() % (down, 2),
+        LoopText.RECONCILING_AGAIN_AFTER() % "2 failures",
     ]
 
 
@@ -179,7 +178,7 @@ def test_paths_and_methods() -> None:
 
 def test_the_gauges_of_a_process_that_leads_and_of_one_that_stands_by() -> None:
     pulse = Pulse()
-    pulse.end(SETTLED, 1.0, 2.0, 30.0)
+    pulse.end(SETTLED, 2.0, 30.0)
     leading = list(gauges_of(pulse, lambda: True))
     assert leading[0].name == "gitfleet_leader" and leading[0].values == (((), 1.0),) and len(leading) > 3
     assert [(one.name, one.values) for one in gauges_of(pulse, lambda: False)] == [("gitfleet_leader", (((), 0.0),))]

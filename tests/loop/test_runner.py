@@ -75,11 +75,7 @@ class Loop:
         self.wake = FakeWake(self.clock, self.waits)
         self.driver = FakeDriver(self.steps, self.clock, self.lasts)
         self.runner = Runner(
-            driver=cast(Driver, self.driver),
-            clock=self.clock,
-            wake=self.wake,
-            interval=lambda: 30.0,
-            watch=self.watch,
+            driver=cast(Driver, self.driver), clock=self.clock, wake=self.wake, interval=lambda: 30.0, watch=self.watch
         )
 
     def watch(self, wake: Wake) -> Callable[[], None]:
@@ -89,7 +85,7 @@ class Loop:
 
 def test_a_settled_fleet_is_looked_at_once_an_interval() -> None:
     loop = Loop([SETTLED], waits=3)
-    assert loop.runner.until_stopped() == 0
+    loop.runner.until_stopped()
     assert loop.wake.pauses == [30.0, 30.0, 30.0]
     assert loop.watched == ["begun", "ended"]
 
@@ -130,7 +126,7 @@ def test_another_fault_starts_the_pauses_again() -> None:
 
 def test_a_remote_may_be_down_for_weeks() -> None:
     loop = Loop([RemoteUnreachable("the remote does not answer")], waits=3000)
-    assert loop.runner.until_stopped() == 0
+    loop.runner.until_stopped()
     assert loop.wake.pauses[-1] == 300
 
 
@@ -143,7 +139,7 @@ def test_a_wrong_start_is_told_and_a_bad_push_is_outlived() -> None:
     with pytest.raises(BadInput):
         unlucky.runner.until_stopped()
     later = Loop([SETTLED, BadInput("there is no branch"), SETTLED], waits=4)
-    assert later.runner.until_stopped() == 0
+    later.runner.until_stopped()
     assert later.wake.pauses == [30.0, 5.0, 30.0, 30.0]
 
 
@@ -153,7 +149,7 @@ def test_the_loop_ends_in_the_middle_of_a_tick_that_is_given_up() -> None:
         return Stopped("gitfleet is being stopped")
 
     loop = Loop([SETTLED, given_up])
-    assert loop.runner.until_stopped() == 0
+    loop.runner.until_stopped()
     assert (loop.driver.reconciles, loop.watched) == (2, ["begun", "ended"])
 
 
@@ -197,6 +193,19 @@ def test_until_settled_ends_when_its_time_is_over() -> None:
     assert endless.runner.until_settled(25) is CHANGED
     assert endless.driver.reconciles == 3
     assert Loop([WAITING]).runner.until_settled(0) is WAITING, "it reconciles once whatever the time"
+
+
+@pytest.mark.parametrize(("wakes_after", "reconciles"), [(None, 1), (61, 1), (30, 2)])
+def test_until_settled_ends_where_only_a_person_goes_on_within_its_time(
+    wakes_after: int | None, reconciles: int
+) -> None:
+    loop = Loop([SETTLED], waits=100)
+    wake_at = loop.clock.now() + timedelta(seconds=wakes_after) if wakes_after is not None else None
+    asks = replace(SETTLED, settled=False, asks=("raise it to go on",), wake_at=wake_at)
+    loop.driver.steps = [asks, SETTLED]
+    assert loop.runner.until_settled(60) is (asks if reconciles == 1 else SETTLED)
+    assert loop.driver.reconciles == reconciles
+    assert not any(replace(asks, **more).asks_only for more in ({"changed": True}, {"waiting": ("x",)}, {"asks": ()}))
 
 
 def test_until_settled_ends_when_it_is_told_to() -> None:

@@ -10,17 +10,17 @@ from typing import Any, Final
 
 import yaml
 
-from gitfleet import wiring
 from gitfleet.api.bindings import Binding
 from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.scenarios import ClusterRule, Entry, Removed, Scenario, Switch, Written
-from gitfleet.loop.whatif import WhatIf
+from gitfleet.branches.desired_trees import WhatIf
 from gitfleet.model.events import Event
 from gitfleet.model.state import FleetState
 from gitfleet.simulation.scenario import read_scenario
 from gitfleet.simulation.scenario_run import ScenarioRun
 from gitfleet.views import objects_of
+from gitfleet.wiring import hub
 from tests import builders
 from tests.state.builders import reader_of
 
@@ -121,21 +121,14 @@ def play_bodies(
 
 
 def _play(
-    script: Scenario,
-    files: Mapping[str, bytes],
-    timeline: Iterable[Entry],
-    what_if: WhatIf = WhatIf(),
+    script: Scenario, files: Mapping[str, bytes], timeline: Iterable[Entry], what_if: WhatIf = WhatIf()
 ) -> Played:
     ordered = tuple(sorted(timeline, key=lambda entry: entry.at))
     reported: list[tuple[float, Event]] = []
     whole = Scenario(
-        start=script.start,
-        max_time=script.max_time,
-        tick=script.tick,
-        clusters=script.clusters,
-        timeline=ordered,
+        start=script.start, max_time=script.max_time, tick=script.tick, clusters=script.clusters, timeline=ordered
     )
-    play = wiring.run_scenario(whole, files, lambda event, at: reported.append((at, event)), what_if=what_if)
+    play = hub.run_scenario(whole, files, lambda event, at: reported.append((at, event)), what_if=what_if)
     return Played(play, tuple(reported))
 
 
@@ -161,10 +154,11 @@ def back(at: float, cluster: str) -> Entry:
 
 
 def member(name: str, leave: str | None = None, **labels: str) -> dict[str, Any]:
-    """A simulated member; `leave` is its deleteOptions.propagationPolicy."""
+    """A simulated member; `leave` is its deleteOptions.propagationPolicy, and without a wait for a person."""
     body = builders.member_cluster(name, labels=labels)
     if leave is not None:
         body["spec"]["deleteOptions"] = {"propagationPolicy": leave}
+        body["metadata"]["annotations"] = {"gitfleet.dev/allow-empty": "true"}
     return body
 
 

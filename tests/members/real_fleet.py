@@ -11,9 +11,9 @@ from gitfleet.adapters.kube import KubeClient, KubeDirectory, chosen_providers
 from gitfleet.adapters.kube.wire import Timeouts
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.fleet import FleetConfig, ListedProvider
-from gitfleet.loop.fanout import Fanout
+from gitfleet.fleet.fanout import Fanout
 from gitfleet.settings import ConnectionRules
-from gitfleet.wiring import property_providers
+from gitfleet.wiring.hub import property_providers
 from tests.realparts.api_server import ApiServer
 from tests.scenarios.world import World
 
@@ -35,7 +35,7 @@ class RealFleet(AbstractContextManager["RealFleet"]):
             )
             for server in servers
         }
-        world.driver.fanout = Fanout(directory=self, executor=None)
+        world.driver.clusters.fanout = Fanout(directory=self, executor=None)
         world.driver.configure = self.configure
 
     def configure(self, config: FleetConfig) -> None:

@@ -20,7 +20,7 @@ from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.api.fleet import ListedProvider
 from gitfleet.settings import ConnectionRules
 from gitfleet.simulation.clock import ManualClock
-from gitfleet.wiring import property_providers
+from gitfleet.wiring.hub import property_providers
 from tests import builders
 from tests.members.plays import EXAMPLES, place_role
 from tests.members.real_fleet import RealFleet

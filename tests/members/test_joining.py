@@ -5,28 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.scenarios import ClusterRule
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.observe import observe_cluster
 from gitfleet.schedule.eligibility import Eligibility, eligibility_of, reason_of
 from gitfleet.schedule.texts import ScheduleText
 from gitfleet.status.texts import StatusText
-from tests.members.plays import (
-    START,
-    back,
-    condition_in,
-    key_of_role,
-    member,
-    pick_all,
-    place_role,
-    play_bodies,
-    remove,
-    silent,
-    write,
-)
+from tests.members.plays import START, back, key_of_role, member, place_role, play_bodies, remove, silent, write
 
 
 def status_of(document: Any) -> dict[str, tuple[str, str]]:
@@ -64,30 +49,6 @@ def test_a_cluster_that_never_answered_is_not_joined_and_not_picked() -> None:
     assert (ScheduleText.CLUSTER_NOT_CONNECTED_FLEET() + ScheduleText.MEMBER_AGENT_NOT_JOINED_YET()) in played.refusals(
         "r"
     )["b"]
-
-
-def test_it_joins_as_soon_as_it_answers() -> None:
-    played = play_bodies([member("a"), *place_role("r")], silent(30, "b"), *write(60, member("b")), back(120, "b"))
-    assert played.placed("r") == {"a", "b"}
-
-
-def test_an_unchanged_fleet_makes_no_commit_however_long_it_beats() -> None:
-    played = play_bodies([member("a"), *place_role("r")], back(3000, "a"))
-    assert played.reported[-1][0] == 3000
-    assert not [s for t in range(5, 3001, 5) for s in played.subjects(t)]
-
-
-@pytest.mark.parametrize(("minutes", "picked"), [(4.9, True), (5.0, True), (5.25, False), (30, False)])
-def test_silence_keeps_new_placements_away_after_five_minutes(minutes: float, picked: bool) -> None:
-    at = 60 + minutes * 60
-    played = play_bodies([member("a"), member("b"), *place_role("r")], silent(60, "b"), *write(at, *place_role("s")))
-    assert played.placed("r") == {"a", "b"}
-    assert ("b" in played.placed("s")) is picked
-    if not picked:
-        said = ScheduleText.NO_RECENT_HEARTBEAT_SIGNALS(
-            disconnected="", when=ScheduleText.LAST_RECEIVED_MINUTES_AGO(minutes=f"{minutes:.2f}")
-        )
-        assert played.refusals("s")["b"].endswith(ScheduleText.CLUSTER_NOT_CONNECTED_FLEET() + f"{said}")
 
 
 def test_an_unready_cluster_is_refused_after_five_minutes_and_by_its_own_reason() -> None:
@@ -176,59 +137,3 @@ def test_a_fixed_cluster_that_leaves_is_missed_and_taken_again() -> None:
     again = play_bodies(bodies, remove(60, member("a")), *write(120, member("a")))
     assert again.placed("r") == {"a", "b"}
     assert again.condition("r")[:2] == ("True", "SchedulingPolicyFulfilled")
-
-
-def test_the_last_cluster_leaves_and_the_placement_says_so() -> None:
-    policy = {"placementType": "PickN", "numberOfClusters": 1}
-    played = play_bodies([member("a"), *place_role("r", policy=policy)], remove(60, member("a")))
-    assert played.placed("r") == set()
-    assert played.condition("r") == (
-        "False",
-        "SchedulingPolicyUnfulfilled",
-        (ScheduleText.COULD_NOT_FIND_ALL_CLUSTERS() + ", found 0 cluster(s) instead"),
-    )
-
-
-# Taints and labels (IgnoredDuringExecution)
-
-
-def test_a_taint_that_is_taken_back_lets_waiting_placements_in() -> None:
-    tainted = member("b")
-    tainted["spec"]["taints"] = [{"key": "k", "value": "v", "effect": "NoSchedule"}]
-    everywhere, two = place_role("r"), place_role("s", policy={"placementType": "PickN", "numberOfClusters": 2})
-    played = play_bodies([member("a"), tainted, *everywhere, *two], *write(60, member("b")))
-    first = [e.cluster for e in played.events("scheduled", 0)]
-    assert set(first) == {"a"}
-    assert {(e.placement, e.cluster) for e in played.events("scheduled", 60)} == {("r", "b"), ("s", "b")}
-
-
-def test_pick_n_that_has_its_number_moves_for_no_better_cluster() -> None:
-    prefers = {
-        "placementType": "PickN",
-        "numberOfClusters": 1,
-        "affinity": {
-            "clusterAffinity": {
-                "preferredDuringSchedulingIgnoredDuringExecution": [
-                    {"weight": 20, "preference": {"labelSelector": {"matchLabels": {"tier": "gold"}}}}
-                ]
-            }
-        },
-    }
-    played = play_bodies([member("a"), *place_role("r", policy=prefers)], *write(60, member("b", tier="gold")))
-    assert played.placed("r") == {"a"}
-
-
-def test_pick_all_never_lets_go_of_what_no_longer_matches() -> None:
-    bodies = [member("a", env="prod"), *place_role("r", policy=pick_all(env="prod"))]
-    played = play_bodies(bodies, *write(60, member("a", env="test")), *write(120, member("b", env="prod")))
-    assert played.placed("r") == {"a", "b"}
-
-
-def test_a_member_status_tells_not_the_weather_of_its_workloads() -> None:
-    """A cluster on which nothing becomes available is healthy all the same."""
-    from gitfleet.api.scenarios import ObjectPattern
-
-    rules = [ClusterRule(object=ObjectPattern(kind="ClusterRole"), apply="fail")]
-    played = play_bodies([member("a"), *place_role("r")], rules=rules)
-    status = played.document("clusters/a.yaml")["status"]
-    assert condition_in(status["agentStatus"][0]["conditions"], "Healthy")[:2] == ("True", "AgentHealthy")

@@ -20,8 +20,9 @@ from gitfleet.adapters.kube.wire import Timeouts, Wire
 from gitfleet.api.fleet import ListedProvider
 from gitfleet.api.objects import JsonObject
 from gitfleet.errors import BadInput, ClusterUnreachable, Forbidden, RetryLater
+from gitfleet.formats.texts import FormatsText
 from gitfleet.ports.properties import ClusterView, Collected, PropertyProvider, ResourceUsage
-from gitfleet.wiring import property_providers
+from gitfleet.wiring.hub import property_providers
 from tests.adapters.kube.stub import Stub, serving
 from tests.members.plays import START
 
@@ -108,7 +109,7 @@ def test_core_tells_what_it_may_see_and_what_not(allowed: dict[str, list[JsonObj
 
 @pytest.mark.parametrize("args", [{"available": "no"}, {"limit": 3}])
 def test_core_refuses_args_that_it_does_not_know(args: JsonObject) -> None:
-    with pytest.raises(BadInput, match="one argument"):
+    with pytest.raises(BadInput, match=KubeText.PROVIDER_CORE_TAKES_ONE_ARGUMENT()):
         CoreProvider(args)
 
 
@@ -212,7 +213,7 @@ class Underived:
 @pytest.mark.parametrize(
     ("provider", "message"),
     [
-        (Misspelt(), "Misspelt has no hook colect: did you mean collect? Helpers start with an underscore"),
+        (Misspelt(), f"Misspelt has no hook colect: {FormatsText.YOU_MEAN(near='collect')}"),
         (Underived(), KubeText.FACTORY_MADE_NOT_DERIVE_FROM(name="Underived")),
     ],
 )
@@ -318,7 +319,7 @@ def test_one_that_stalls_holds_nobody_up_for_longer_than_its_limit_and_leaves_on
         assert values(again) == {"a": "1"}  # core has a lane of its own
         reported = conditions(again)["ClusterPropertyCollectionSucceeded"]
         assert reported[:2] == ("False", "TooManyCalls")
-        assert "stalled: There are too many on-going calls to the property provider" in reported[2]
+        assert f"stalled: {KubeText.TOO_MANY_GOING_CALLS_PROPERTY()}" in reported[2]
         assert threading.active_count() == before + 1
         assert stalled.calls == ["start", "collect"]
     finally:

@@ -19,6 +19,7 @@ from tests.scenarios.world import World
 def member(name: str, leave: str = "Abandon") -> dict[str, Any]:
     body = builders.member_cluster(name, connection={"context": name})
     body["spec"]["deleteOptions"] = {"propagationPolicy": leave}
+    body["metadata"]["annotations"] = {"gitfleet.dev/allow-empty": "true"}
     return body
 
 

@@ -30,18 +30,18 @@ def test_reasons_of_a_real_server(workload_cluster: ApiServer, tmp_path: Path) -
     claim: dict[str, Any] = builders.an_object("v1", "PersistentVolumeClaim", "data", namespace=name)
     claim["spec"] = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     with RealFleet(world, (server,), tmp_path), server.client() as client:
-        world.commit(
+        world.roll_out(
+            builders.fleet_config(removals={"approval": "Never"}),
             builders.member_cluster(server.name, connection={"context": server.name}),
             *(builders.namespace(one) for one in (name, away)),
             *(web, claim, builders.config_map(away, "settings", {"a": "b"})),
             builders.placement(name, name, away),
+            limit=timedelta(minutes=5),
         )
-        world.settle(timedelta(minutes=5))
         web["spec"]["template"]["metadata"]["labels"] = {"app": "other"}
         web["spec"]["selector"]["matchLabels"] = {"app": "other"}
         claim["spec"]["accessModes"] = ["ReadWriteMany"]
-        world.commit(web, claim)
-        world.settle(timedelta(minutes=5))
+        world.roll_out(web, claim, limit=timedelta(minutes=5))
         said = "\n".join(reasons(world, name))
         assert 'Deployment.apps "web" is invalid: spec.selector: field is immutable' in said, said
         assert "spec is immutable after creation" in said and "core.PersistentVolumeClaimSpec" not in said, said

@@ -11,7 +11,7 @@ import pytest
 from kubernetes.client import CoreV1Api
 
 from gitfleet.adapters.kube import KubeDirectory
-from gitfleet.loop.fanout import Fanout
+from gitfleet.fleet.fanout import Fanout
 from gitfleet.observe.texts import ObserveText
 from gitfleet.settings import ConnectionRules
 from tests import builders
@@ -42,7 +42,7 @@ def test_a_second_context_of_one_server_gets_nothing_and_a_new_name_keeps_what_i
     path = kubeconfig(tmp_path / "config", {"c1": east, "c2": east, "c3": west, "d1": east})
     directory = KubeDirectory(ConnectionRules(kubeconfig=path), timeouts=QUICK)
     world = World()
-    world.driver.fanout = Fanout(directory=directory, executor=None)
+    world.driver.clusters.fanout = Fanout(directory=directory, executor=None)
 
     def members(*names: str) -> list[dict[str, Any]]:
         found = [builders.member_cluster(one, connection={"context": one}) for one in names]

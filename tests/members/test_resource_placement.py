@@ -9,23 +9,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
-from gitfleet.api.placements import PlacementKey
+from gitfleet.api.placements import REMOVALS, PlacementKey
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
-from gitfleet.schedule.texts import ScheduleText
 from tests import builders
-from tests.members.plays import (
-    Played,
-    condition_in,
-    member,
-    pick_all,
-    place_role,
-    play_bodies,
-    remove,
-    silent,
-    write,
-)
+from tests.members.plays import Played, condition_in, member, pick_all, play_bodies, remove, write
 
 TEAM = "team-a"
 
@@ -46,10 +33,7 @@ def content(name: str, kind: str = "ConfigMap", *, namespace: str = TEAM, **part
 def space(scope: str = "NamespaceOnly", policy: dict[str, Any] | None = None, **parts: Any) -> list[dict[str, Any]]:
     """The namespace, and the ClusterResourcePlacement of its administrators."""
     selector = {**builders.select_namespace(TEAM), "selectionScope": scope}
-    return [
-        builders.namespace(TEAM),
-        builders.placement("spaces", selectors=[selector], policy=policy, **parts),
-    ]
+    return [builders.namespace(TEAM), builders.placement("spaces", selectors=[selector], policy=policy, **parts)]
 
 
 def config(name: str, value: str = "1", **parts: Any) -> dict[str, Any]:
@@ -85,23 +69,6 @@ def test_its_status_has_a_file_and_words_of_its_own() -> None:
     assert "placements/spaces.yaml" in played.play.repo.files("gitfleet/state")
 
 
-def test_it_goes_only_where_its_namespace_is() -> None:
-    played = play_bodies([*FLEET, *space(policy=pick_all(env="prod")), config("one"), content("one")])
-    assert played.placed(f"{TEAM}/one") == {"a", "b"}
-    assert played.refusals(f"{TEAM}/one")["c"] == (
-        "ClusterUnschedulable, " + ScheduleText.TARGET_NAMESPACE_NOT_EXIST_CLUSTER()
-    )
-    assert played.live("c", "Namespace", TEAM) is None
-
-
-def test_it_follows_when_its_namespace_comes_to_another_cluster() -> None:
-    wider = space(policy=pick_all(env="prod"))
-    bodies = [*FLEET, *wider, config("one"), content("one")]
-    played = play_bodies(bodies, *write(60, member("c", env="prod")))
-    assert played.placed(f"{TEAM}/one") == {"a", "b", "c"}
-    assert played.live("c", "ConfigMap", "one") is not None
-
-
 def test_pick_n_looks_on_until_its_namespace_is_somewhere() -> None:
     two = {"placementType": "PickN", "numberOfClusters": 2}
     bodies = [*FLEET, builders.namespace(TEAM), config("one"), content("one", policy=two)]
@@ -133,6 +100,7 @@ def test_two_of_one_name_in_two_namespaces_are_two() -> None:
     )
     policy = {"placementType": "PickFixed", "clusterNames": ["a"]}
     mine = content("one", policy=policy)
+    mine["metadata"]["annotations"] = {REMOVALS: "Never"}
     bodies = [*FLEET, builders.namespace(TEAM), other, both, config("one"), theirs, mine]
     played = play_bodies([*bodies, content("one", namespace="team-b")])
     assert played.placed(f"{TEAM}/one") == {"a"}
@@ -144,45 +112,6 @@ def test_two_of_one_name_in_two_namespaces_are_two() -> None:
     gone = play_bodies([*bodies, content("one", namespace="team-b")], remove(60, mine))
     assert gone.live("a", "ConfigMap", "one") is not None
     assert {e.key.namespace for e in gone.state.inventory["a"].values() if e.key.kind == "ConfigMap"} == {"team-b"}
-
-
-def test_it_has_the_name_of_a_cluster_wide_one_and_is_another() -> None:
-    played = play_bodies([*FLEET, *space(), config("spaces"), content("spaces", policy=pick_all(env="test"))])
-    assert played.placed("spaces") == {"a", "b", "c"}
-    assert played.placed(f"{TEAM}/spaces") == {"c"}
-
-
-def test_by_labels_and_by_kind() -> None:
-    bodies = [*FLEET, *space(), config("one", labels={"tier": "web"}), config("two"), builders.secret(TEAM, "s", {})]
-    labelled = {"group": "", "version": "v1", "kind": "ConfigMap", "labelSelector": {"matchLabels": {"tier": "web"}}}
-    every = {"group": "", "version": "v1", "kind": "Secret"}
-    played = play_bodies([*bodies, content("some", selectors=[labelled, every])])
-    kinds = {(o.key.kind, o.key.name) for o in played.objects("a") if o.key.namespace == TEAM}
-    assert kinds == {("ConfigMap", "one"), ("Secret", "s")}
-
-
-@pytest.mark.parametrize(
-    ("selector", "said"),
-    [
-        ({"group": "", "version": "v1", "kind": "Namespace", "name": TEAM}, "Namespace"),
-        ({"group": "rbac.authorization.k8s.io", "version": "v1", "kind": "ClusterRole", "name": "r"}, "cluster-scoped"),
-    ],
-)
-def test_it_cannot_select_what_has_no_namespace(selector: dict[str, str], said: str) -> None:
-    played = play_bodies([*FLEET, *space(), config("one"), content("one"), *place_role("r"),
-        content("bad", selectors=[selector])])  # fmt: skip
-    assert played.placed(f"{TEAM}/bad") == set()
-    reported = [f.message for f in played.state.faults] or [played.condition(f"{TEAM}/bad")[2]]
-    assert said in reported[0]
-    assert played.placed(f"{TEAM}/one") == {"a", "b", "c"}  # the others go on
-
-
-def test_it_never_selects_from_another_namespace() -> None:
-    other = builders.config_map("team-b", "one", {"k": "b"})
-    played = play_bodies([*FLEET, *space(), builders.namespace("team-b"), other, content("one")])
-    record = played.state.placements[PlacementKey(TEAM, "one")]
-    assert record.latest_resources is not None and record.latest_resources.documents == ()
-    assert all(played.live(c, "ConfigMap", "one") is None for c in "abc")
 
 
 # Rollout and overrides
@@ -210,19 +139,6 @@ def test_a_resource_override_changes_it_on_some_clusters() -> None:
     assert reasons == {"a": "OverriddenSucceeded", "b": "OverriddenSucceeded", "c": "NoOverrideSpecified"}
 
 
-@pytest.mark.parametrize(
-    ("placement", "applies"),
-    [
-        ({"name": "one", "scope": "Namespaced"}, True),
-        ({"name": "one"}, False),  # scope Cluster is the default: a ClusterResourcePlacement of that name
-        ({"name": "other", "scope": "Namespaced"}, False),
-    ],
-)
-def test_an_override_for_one_placement(placement: dict[str, str], applies: bool) -> None:
-    bodies = [*FLEET, *space(), config("one"), content("one"), override("o", "x", placement=placement, env="prod")]
-    assert values(play_bodies(bodies))["a"] == ("x" if applies else "1")
-
-
 def test_it_is_rolled_out_under_its_own_budget() -> None:
     strategy = builders.rolling_update(maxUnavailable=1, unavailablePeriodSeconds=5)
     web = builders.deployment(TEAM, "web", "web:1")
@@ -238,42 +154,3 @@ def test_it_is_rolled_out_under_its_own_budget() -> None:
     assert sorted(images) == ["web:1", "web:1", "web:bad"]
     assert values(played) == {"a": "2", "b": "2", "c": "2"}  # another placement's trouble is not its own
     assert played.condition(f"{TEAM}/web", "RolloutStarted")[:2] == ("False", "RolloutNotStartedYet")
-
-
-def test_a_placement_that_is_deleted_takes_its_content_and_leaves_the_namespace() -> None:
-    mine = content("one")
-    played = play_bodies([*FLEET, *space(), config("one"), mine], remove(60, mine))
-    for cluster in "abc":
-        assert played.live(cluster, "ConfigMap", "one") is None
-        assert played.live(cluster, "Namespace", TEAM) is not None
-    assert f"placements/{TEAM}/one.yaml" not in played.play.repo.files("gitfleet/state")
-
-
-def test_a_namespace_stays_while_somebody_has_something_in_it() -> None:
-    """The administrators take the namespace away from prod; what the team has there keeps it."""
-    only_test = space(policy=pick_all(env="test"))
-    bodies = [*FLEET, *space(policy=pick_all()), config("one"), content("one")]
-    played = play_bodies(bodies, *write(60, only_test[1]), max_time=timedelta(minutes=10))
-    assert played.live("a", "Namespace", TEAM) is not None
-    assert played.live("a", "ConfigMap", "one") is not None
-    assert played.placed(f"{TEAM}/one") == {"a", "b", "c"}  # IgnoredDuringExecution
-
-
-def test_a_leaving_and_a_silent_cluster_are_as_for_any_placement() -> None:
-    two = {"placementType": "PickN", "numberOfClusters": 2}
-    bodies = [*FLEET, *space(), config("one"), content("one", policy=two)]
-    left = play_bodies(bodies, remove(60, member("c", env="test")))
-    assert left.placed(f"{TEAM}/one") == {"a", "b"}
-    kept = play_bodies(bodies, silent(60, "c"), *write(90, config("one", "2")))
-    assert kept.placed(f"{TEAM}/one") == {"b", "c"}
-    assert values(kept)["c"] == "1"
-
-
-def test_the_whole_namespace_and_a_part_of_it_cannot_both_be_placed_on_a_cluster() -> None:
-    """An object has one owner on a cluster: the second one is told who has it."""
-    bodies = [*FLEET, *space("NamespaceWithResources"), config("one"), content("one")]
-    played = play_bodies(bodies, max_time=timedelta(minutes=5))
-    assert values(played) == {"a": "1", "b": "1", "c": "1"}
-    owners = {str(e.placement) for e in played.state.inventory["a"].values() if e.key.kind == "ConfigMap"}
-    assert owners == {"spaces"}
-    assert "spaces" in str(played.document(f"placements/{TEAM}/one.yaml")["status"])

@@ -8,22 +8,22 @@ from typing import Any
 import pytest
 
 from gitfleet.api.objects import JsonObject
+from gitfleet.branches.desired_trees import CORDON, WhatIf
+from gitfleet.branches.texts import BranchesText
 from gitfleet.cli import plan_markdown, plan_text
 from gitfleet.errors import BadInput
-from gitfleet.loop.texts import LoopText
-from gitfleet.loop.whatif import CORDON, WhatIf
-from gitfleet.rollout.texts import RolloutText
 from gitfleet.schedule.texts import ScheduleText
 from gitfleet.views.plan_document import has_changes
 from gitfleet.views.plan_moves import moves_sentence
 from gitfleet.views.texts import ViewsText
 from tests import builders
-from tests.members.plays import member, pick_all, place_role, play_bodies, remove
+from tests.members.plays import member, pick_all, place_role, play_bodies
 from tests.scenarios.explaining import open_workspace
 from tests.scenarios.world import World
 from tests.texts import part
 
 NOTHING = WhatIf()
+US_1_LEAVES = ViewsText.FLEET(names="us-1", verb="leaves")
 PAIR = {"placementType": "PickN", "numberOfClusters": 2}
 
 
@@ -31,8 +31,7 @@ def a_world(*more: JsonObject) -> World:
     """Three production clusters with PickAll and PickN, at rest."""
     world = World()
     clusters = [member(name, env="prod", region=name[:2]) for name in ("eu-1", "eu-2", "us-1")]
-    world.commit(*clusters, *place_role("all", policy=pick_all(env="prod")), *place_role("pair", policy=PAIR), *more)
-    world.settle()
+    world.roll_out(*clusters, *place_role("all", policy=pick_all(env="prod")), *place_role("pair", policy=PAIR), *more)
     return world
 
 
@@ -46,7 +45,7 @@ def moves(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def no_move() -> dict[str, Any]:
-    return {"leave": [], "join": [], "because": ""}
+    return {"leave": [], "held": [], "join": [], "because": ""}
 
 
 def extra(*clusters: JsonObject) -> tuple[tuple[str, bytes], ...]:
@@ -61,26 +60,23 @@ def test_without_a_cluster_everything_on_it_goes_elsewhere() -> None:
     before = world.state_commits()
     document = plan(world, WhatIf(without=("us-1",)))
     assert moves(document) == {
-        "all": {"leave": ["us-1"], "join": [], "because": "us-1 leaves the fleet"},
-        "pair": {"leave": ["us-1"], "join": ["eu-1"], "because": "us-1 leaves the fleet and PickN finds a replacement"},
+        "all": {"leave": ["us-1"], "held": [], "join": [], "because": US_1_LEAVES},
+        "pair": {
+            "leave": ["us-1"],
+            "held": [],
+            "join": ["eu-1"],
+            "because": f"{US_1_LEAVES} and PickN finds a replacement",
+        },
     }
     assert has_changes(document)
     assert world.state_commits() == before  # nothing is written
     assert world.live("us-1", "ClusterRole", "all") is not None
 
 
-def test_without_a_whole_region() -> None:
-    document = plan(a_world(), WhatIf(without=("region=eu",)))
-    assert moves(document)["all"]["leave"] == ["eu-1", "eu-2"]
-    assert moves(document)["pair"] == {"leave": ["eu-2"], "join": [], "because": "eu-2 leaves the fleet"}
-    pair = next(p for p in document["placements"] if p["name"] == "pair")
-    assert pair["scheduled"]["reason"] == "SchedulingPolicyUnfulfilled"
-
-
 def test_with_more_clusters_pick_all_grows_and_pick_n_does_not() -> None:
     document = plan(a_world(), WhatIf(extra=extra(member("us-2", env="prod"), member("us-3", env="test"))))
     assert moves(document) == {
-        "all": {"leave": [], "join": ["us-2"], "because": "us-2 joins the fleet"},
+        "all": {"leave": [], "held": [], "join": ["us-2"], "because": ViewsText.FLEET(names="us-2", verb="joins")},
         "pair": no_move(),
     }
 
@@ -97,15 +93,9 @@ def test_a_cordoned_cluster_keeps_what_it_has_and_gets_nothing_new() -> None:
     assert ScheduleText.TAINT_KEY_VALUE(taint=CORDON.key, taint_2="", effect="NoSchedule") in refused["reason"]
 
 
-def test_all_of_it_at_once() -> None:
-    """A new cluster is cordoned too, so that the replacement for the one that goes is the one that is left."""
-    what_if = WhatIf(without=("us-1",), extra=extra(member("zz-1", env="prod")), cordon=("zz-1",))
-    assert moves(plan(a_world(), what_if))["pair"]["join"] == ["eu-1"]
-
-
 @pytest.mark.parametrize("what_if", [WhatIf(without=("nowhere",)), WhatIf(cordon=("region=mars",))])
 def test_what_chooses_no_cluster_is_a_mistake(what_if: WhatIf) -> None:
-    with pytest.raises(BadInput, match=re.escape(part(LoopText.CHOOSES_NO_CLUSTER))):
+    with pytest.raises(BadInput, match=re.escape(part(BranchesText.CHOOSES_NO_CLUSTER))):
         plan(a_world(), what_if)
 
 
@@ -114,8 +104,8 @@ def test_what_chooses_no_cluster_is_a_mistake(what_if: WhatIf) -> None:
     [
         (b"kind: MemberCluster\napiVersion: cluster.kubernetes-fleet.io/v1\n", "metadata"),
         (b"a: [", "new.yaml"),
-        (b"apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n", "no MemberCluster"),
-        (b"", "no MemberCluster"),
+        (b"apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n", part(BranchesText.HOLDS_NO_MEMBERCLUSTER)),
+        (b"", part(BranchesText.HOLDS_NO_MEMBERCLUSTER)),
     ],
 )
 def test_a_file_of_extra_clusters_must_hold_some(content: bytes, said: str) -> None:
@@ -138,17 +128,11 @@ def test_simulate_takes_the_same_options() -> None:
     assert set(played.state.clusters) == {"a", "c", "d"}
 
 
-def test_a_cluster_that_is_cordoned_in_a_play_keeps_what_it_never_had_out() -> None:
-    played = play_bodies([member("a"), member("b"), *place_role("r")], remove(60, member("b")), what_if=NOTHING)
-    cordoned = play_bodies([member("a"), member("b"), *place_role("r")], what_if=WhatIf(cordon=("b",)))
-    assert played.placed("r") == cordoned.placed("r") == {"a"}
-
-
 # What a commit moves
 
 
 COMMITS: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, tuple[list[str], list[str], str]]]] = {
-    "a label": ([member("st-1", env="prod")], [], {"all": ([], ["st-1"], RolloutText.LABELS_CHANGED(moved="st-1"))}),
+    "a label": ([member("st-1", env="prod")], [], {"all": ([], ["st-1"], "the labels of st-1 changed")}),
     "more": (
         place_role("pair", policy={**PAIR, "numberOfClusters": 3}),
         [],
@@ -185,8 +169,8 @@ COMMITS: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, t
         [],
         [member("us-1"), member("eu-2")],
         {
-            "all": (["eu-2", "us-1"], [], "eu-2 and us-1 leave the fleet"),
-            "pair": (["us-1"], ["eu-1"], "us-1 leaves the fleet and PickN finds a replacement"),
+            "all": (["eu-2", "us-1"], [], ViewsText.FLEET(names="eu-2 and us-1", verb="leave")),
+            "pair": (["us-1"], ["eu-1"], f"{US_1_LEAVES} and PickN finds a replacement"),
         },
     ),
     "no placement any more": (
@@ -202,8 +186,18 @@ def test_each_move_of_a_commit_has_its_reason(what: str) -> None:
     written, removed, wanted = COMMITS[what]
     world = a_world(member("st-1", env="test"))
     world.commit(*written, remove=removed)
-    found = {name: tuple(moved.values()) for name, moved in moves(plan(world)).items() if moved["because"]}
+    found = {
+        name: (moved["leave"], moved["join"], moved["because"])
+        for name, moved in moves(plan(world)).items()
+        if moved["because"]
+    }
     assert found == wanted
+
+
+def test_what_waits_for_an_answer_would_leave() -> None:
+    world = a_world(member("st-1", env="test"))
+    world.commit(*place_role("all", policy=pick_all(env="test")))
+    assert moves(plan(world))["all"]["held"] == ["eu-1", "eu-2", "us-1"]
 
 
 def test_a_taint_that_goes_lets_a_cluster_in() -> None:
@@ -211,7 +205,12 @@ def test_a_taint_that_goes_lets_a_cluster_in() -> None:
     tainted["spec"]["taints"] = [{"key": "new", "value": "", "effect": "NoSchedule"}]
     world = a_world(tainted)
     world.commit(member("tt-1", env="prod"))
-    assert moves(plan(world))["all"] == {"leave": [], "join": ["tt-1"], "because": "the taints of tt-1 changed"}
+    assert moves(plan(world))["all"] == {
+        "leave": [],
+        "held": [],
+        "join": ["tt-1"],
+        "because": "the taints of tt-1 changed",
+    }
 
 
 def test_a_cluster_that_answers_again_has_become_eligible() -> None:
@@ -222,13 +221,19 @@ def test_a_cluster_that_answers_again_has_become_eligible() -> None:
     world.commit(*place_role("late"))
     world.rest()
     world.fleet.cluster("us-1").reachable = True
-    assert moves(plan(world))["late"] == {"leave": [], "join": ["us-1"], "because": "us-1 has become eligible"}
+    because = ViewsText.BECOME_ELIGIBLE(names="us-1", verb="has")
+    assert moves(plan(world))["late"] == {"leave": [], "held": [], "join": ["us-1"], "because": because}
 
 
 def test_a_new_placement_and_a_fleet_that_nobody_reconciled_yet() -> None:
     world = World()
     world.commit(member("a"), member("b"), *place_role("r"))
-    assert moves(plan(world))["r"] == {"leave": [], "join": ["a", "b"], "because": ViewsText.PLACEMENT_NEW()}
+    assert moves(plan(world))["r"] == {
+        "leave": [],
+        "held": [],
+        "join": ["a", "b"],
+        "because": ViewsText.PLACEMENT_NEW(),
+    }
 
 
 def test_a_plan_on_top_of_another_commit() -> None:
@@ -240,21 +245,24 @@ def test_a_plan_on_top_of_another_commit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("leave", "join", "sentence"),
+    ("leave", "held", "join", "sentence"),
     [
-        (3, 2, "3 clusters leave, 2 join, because X"),
-        (1, 1, "1 cluster leaves, 1 joins, because X"),
-        (0, 1, "1 cluster joins, because X"),
-        (2, 0, "2 clusters leave, because X"),
-        (0, 0, ""),
+        (3, 0, 2, "3 clusters leave, 2 join, because X"),
+        (1, 0, 1, "1 cluster leaves, 1 joins, because X"),
+        (0, 0, 1, "1 cluster joins, because X"),
+        (2, 0, 0, "2 clusters leave, because X"),
+        (3, 2, 0, f"1 cluster leaves, {ViewsText.WOULD_LEAVE_IF_APPROVED(clusters=2)}, because X"),
+        (1, 1, 1, f"{ViewsText.WOULD_LEAVE_IF_APPROVED(clusters='1 cluster')}, 1 joins, because X"),
+        (0, 0, 0, ""),
     ],
 )
-def test_the_sentence(leave: int, join: int, sentence: str) -> None:
-    assert moves_sentence({"leave": ["c"] * leave, "join": ["c"] * join, "because": "X"}) == sentence
+def test_the_sentence(leave: int, held: int, join: int, sentence: str) -> None:
+    moved = {"leave": ["c"] * leave, "held": ["c"] * held, "join": ["c"] * join, "because": "X"}
+    assert moves_sentence(moved) == sentence
 
 
 def test_the_sentence_stands_in_text_and_in_markdown() -> None:
     document = plan(a_world(), WhatIf(without=("us-1",)))
-    said = "1 cluster leaves, 1 joins, because us-1 leaves the fleet and PickN finds a replacement"
+    said = f"1 cluster leaves, 1 joins, because {US_1_LEAVES} and PickN finds a replacement"
     assert f"  {said}" in list(plan_text.lines_of(document))
     assert f"`{said}`" in list(plan_markdown.lines_of(document))

@@ -21,6 +21,7 @@ from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Delete, Outcome, OutcomeCode
 from gitfleet.model.state import FleetState, changed
 from gitfleet.model.works import Work
+from tests.gates import permit
 from tests.removals.fleets import SHOP, WEB, config_map
 from tests.rollout.builders import NOW
 
@@ -75,7 +76,7 @@ def code_at(path: str) -> Callable[[], None]:
     ("path", "said"),
     [
         ("/usr/lib/gitfleet/apply/fleet.py", "gitfleet/apply/fleet.py"),
-        ("/srv/gitfleet/lib/gitfleet/wiring.py", "gitfleet/wiring.py"),
+        ("/srv/gitfleet/lib/gitfleet/wiring/hub.py", "gitfleet/wiring/hub.py"),
         (r"C:\lib\gitfleet\apply\fleet.py", "gitfleet/apply/fleet.py"),
         ("/usr/lib/python3/json/decoder.py", "decoder.py"),
         (r"C:\python\json\decoder.py", "decoder.py"),
@@ -128,7 +129,9 @@ def test_what_nobody_has_observed_of_the_works_of_clusters_that_answer() -> None
 
 def test_the_clusters_that_are_otherwise_than_they_were_observed() -> None:
     def deleted(cluster: str) -> Outcome:
-        gone = Delete(cluster=cluster, placement=SHOP, reason="why", key=A.key, uid="u", wave=1)
+        gone = Delete(
+            cluster=cluster, placement=SHOP, reason="why", key=A.key, uid="u", wave=1, permit=permit(cluster, A.key)
+        )
         return Outcome(operation=gone, ok=True, code=OutcomeCode.DELETED)
 
     same, other = work(A), work(A, B)

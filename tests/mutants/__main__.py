@@ -31,7 +31,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         "tests/rollout/test_pace.py",
     ),
     "apply": ("tests/apply", "tests/scenarios/test_unchanged_and_disturbed.py"),
-    "works": ("tests/works", "tests/reconcile/test_later_steps.py", "tests/reconcile/test_holds.py"),
+    "works": ("tests/works", "tests/reconcile/test_later_steps.py"),
     "observe": ("tests/observe", "tests/members/test_joining.py"),
     "snapshots": ("tests/snapshots",),
     "schedule": ("tests/schedule",),
@@ -43,7 +43,10 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "workload": ("tests/workload",),
     "pull": ("tests/pull",),
     "analysis": ("tests/analysis",),
-    "loop": ("tests/loop", "tests/scenarios/test_pull.py"),
+    "loop": ("tests/loop",),
+    "fleet": ("tests/fleet", "tests/scenarios/test_pull.py"),
+    "branches": ("tests/branches", "tests/loop"),
+    "payload": ("tests/payload",),
 }
 """Which tests speak of each package (what has a row of its own here is no part of the one above it); the conformance
 cases speak of all."""
@@ -68,7 +71,7 @@ _WITHOUT: Final = ("cacheprovider", "unraisableexception", "threadexception")
 """pytest's own plug-ins that are left out; the last two collect garbage, more than half of what a change costs. Of
 other packages' only the one that the settings name is loaded: the others are a fifth of the rest."""
 _LAST: Final = 20
-_COPIED: Final = ("gitfleet", "tests", "examples", "repo-layout", "docs", "README.md", "ARCHITECTURE.md")
+_COPIED: Final = ("gitfleet", "tests", "examples", "repo-layout", "ci", "docs", "README.md", "ARCHITECTURE.md")
 _CONFIG: Final = """
 [tool.mutmut]
 source_paths = ["gitfleet"]

@@ -8,7 +8,7 @@ import pytest
 
 from gitfleet.model.observations import Availability, Verdict
 from gitfleet.observe import availability_of
-from gitfleet.observe.customs import reports_generation
+from gitfleet.observe.availability import reports_generation
 from gitfleet.observe.texts import ObserveText
 
 A, N, U = Availability.AVAILABLE, Availability.NOT_YET, Availability.NOT_TRACKABLE
@@ -163,7 +163,6 @@ def _ingress(*entries: dict[str, Any]) -> dict[str, Any]:
 
 
 NO_IP, NO_ADDRESS = ObserveText.NO_CLUSTER_IP_ASSIGNED(), ObserveText.LOAD_BALANCER_NO_ADDRESS_YET()
-UNTRACKED = ObserveText.AVAILABILITY_SERVICE_TYPE_NOT_TRACKABLE(other="ExternalName")
 
 
 @pytest.mark.parametrize(

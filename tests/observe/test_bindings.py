@@ -16,14 +16,12 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import ApplyStrategy, ApplyStrategyType
 from gitfleet.apply.texts import ApplyText
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.model.failures import Failures
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import (
     Create,
     Delete,
     DifferenceDetails,
     Keep,
-    KeepCode,
     Operation,
     Outcome,
     OutcomeCode,
@@ -33,8 +31,8 @@ from gitfleet.model.operations import (
 )
 from gitfleet.model.works import Work
 from gitfleet.observe import ClusterSeen, observe_binding
-from gitfleet.observe.results import results_of
 from gitfleet.observe.texts import ObserveText
+from tests.gates import permit
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 T1, T2 = T0 + timedelta(seconds=5), T0 + timedelta(seconds=10)
@@ -303,12 +301,7 @@ def test_what_another_try_can_help_is_progress_and_what_only_people_can_help_is_
 
 A_DIFFERS = (("/data/a", "9", "1"),)
 DRIFTED = Refuse(
-    cluster="c1",
-    placement=WEB,
-    key=CM.key,
-    code=RefuseCode.FOUND_DRIFTS,
-    reason="drifted",
-    details=A_DIFFERS,
+    cluster="c1", placement=WEB, key=CM.key, code=RefuseCode.FOUND_DRIFTS, reason="drifted", details=A_DIFFERS
 )
 
 
@@ -397,15 +390,6 @@ def test_another_sentence_of_the_same_status_keeps_its_time() -> None:
     assert times(later) == {"RolloutStarted": T0, "Overridden": T1}
 
 
-def test_an_object_that_cannot_be_judged_is_not_available() -> None:
-    odd: Any = object()
-    got = observed(binding(), work(CM), [kept(CM, live=LiveObject(CM.key, odd))], [], T1)
-    assert reported(got)[3:] == [
-        ("Applied", "True", "AllWorkHaveBeenApplied"),
-        ("Available", "False", "NotAllWorkAreAvailable"),
-    ]
-
-
 def test_a_work_of_another_snapshot_is_not_synchronized() -> None:
     got = observed(binding(), work(CM, snapshot="web-0-snapshot"), [kept(CM)], [], T1)
     assert reported(got)[-1] == ("WorkSynchronized", "False", "WorkNotSynchronizedYet")
@@ -438,16 +422,6 @@ def test_what_cannot_be_tracked_is_available_with_its_own_reason() -> None:
     assert got.conditions[-1].message.startswith(
         ObserveText.AVAILABILITY_WORK_OBJECT_WORK_NOT(placement="web") + ": Ingress/"
     )
-
-
-def test_a_custom_object_without_generations_waits_for_the_next_look() -> None:
-    custom = manifest("example.com/v1/Foo", "x")
-    ready = {"conditions": [{"type": "Ready", "status": "True"}]}
-    outcome = done_by_cluster(create(custom), live=live(custom, ready))
-    got = observed(binding(), work(custom), [create(custom)], [outcome], T1)
-    assert reported(got)[-1] == ("Available", "False", "NotAllWorkAreAvailable")
-    got = observed(binding(), work(custom), [kept(custom, ready)], [], T1)
-    assert reported(got)[-1] == ("Available", "True", "AllWorkAreAvailable")
 
 
 def test_an_unreachable_cluster_keeps_its_conditions_and_is_not_ready() -> None:
@@ -535,17 +509,16 @@ def test_clusters_that_say_the_same_share_their_conditions() -> None:
     assert [a is b for a, b in zip(one.conditions[1:], other.conditions[1:], strict=True)] == [True] * 4
 
 
-def test_what_is_handed_over_later_is_waited_for() -> None:
-    waits = kept(CM, code=KeepCode.HANDED_OVER_LATER, reason="placement other has it until then")
-    got = observed(binding(), work(CM), [waits], [], T1)
-    assert reported(got) == [*BEFORE, ("Applied", "Unknown", "ApplyInProgress")]
-    assert messages(got)[-1].endswith("ConfigMap/ns/cm is not applied: placement other has it until then")
-    (result,) = results_of(work(CM), [waits], [], Failures())
-    assert result.code is KeepCode.HANDED_OVER_LATER
-
-
 def test_what_is_not_deleted_yet_changes_nothing_while_that_lasts() -> None:
-    gone = Delete(cluster="c1", placement=WEB, key=INGRESS.key, uid="u", wave=1, reason="no longer wanted")
+    gone = Delete(
+        cluster="c1",
+        placement=WEB,
+        key=INGRESS.key,
+        uid="u",
+        wave=1,
+        reason="no longer wanted",
+        permit=permit("c1", INGRESS.key),
+    )
     refused = Outcome(operation=gone, ok=False, code=OutcomeCode.FORBIDDEN, message="no")
     first = observed(binding(), work(CM), [kept(CM), gone], [refused], T1)
     assert [one.condition for one in first.failed] == ["Deleted"]

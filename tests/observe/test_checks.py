@@ -14,7 +14,7 @@ from gitfleet.formats.texts import FormatsText
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import LiveObject, Verdict
 from gitfleet.observe import Seen, availability_of, observe_bindings
-from gitfleet.observe.checks import NO_CHECKS, Checks
+from gitfleet.observe.availability import NO_CHECKS, Checks
 from gitfleet.observe.results import results_of
 from gitfleet.observe.texts import ObserveText
 from tests.observe.test_availability import A, N, U, body, ready
@@ -22,7 +22,8 @@ from tests.observe.test_bindings import CM, T1, binding, create, done_by_cluster
 from tests.observe.test_fleet import UP, record
 
 AVAILABLE, FAILED = "status.phase == 'Ready'", "status.phase in ['Error', 'Lost']"
-SAYS = "its health check says that it {}".format
+UNAVAILABLE = ObserveText.HEALTH_CHECK_SAYS_NOT_AVAILABLE
+HAS_FAILED = Verdict(N, ObserveText.HEALTH_CHECK_SAYS_FAILED(beside=""))
 NO_READY = ObserveText.NOT_READY(cause_text="NoDisk")
 
 
@@ -41,20 +42,17 @@ def check(kind: str, available: str | None = AVAILABLE, failed: str | None = FAI
         ({"phase": "Ready"}, Verdict(A)),
         ({"phase": "Ready", "observedGeneration": 2}, Verdict(A)),
         ({"phase": "Ready", "observedGeneration": "1"}, Verdict(A)),
-        (
-            {"phase": "Ready", "observedGeneration": 1},
-            Verdict(N, ObserveText.CONTROLLER_NOT_OBSERVED_LATEST_SPEC()),
-        ),
+        ({"phase": "Ready", "observedGeneration": 1}, Verdict(N, ObserveText.CONTROLLER_NOT_OBSERVED_LATEST_SPEC())),
         ({"phase": "Ready", "conditions": [ready("False")]}, Verdict(A)),
-        ({"phase": "Building"}, Verdict(N, SAYS("is not available"))),
+        ({"phase": "Building"}, Verdict(N, UNAVAILABLE(beside=""))),
         (
             {"phase": "Building", "conditions": [ready("False", reason="NoDisk")]},
-            Verdict(N, SAYS(f"is not available; {NO_READY}")),
+            Verdict(N, UNAVAILABLE(beside=f"; {NO_READY}")),
         ),
-        ({"phase": "Error"}, Verdict(N, SAYS("has failed"))),
+        ({"phase": "Error"}, HAS_FAILED),
         (
             {"phase": "Error", "conditions": [ready("False", reason="NoDisk")]},
-            Verdict(N, SAYS(f"has failed; {NO_READY}")),
+            Verdict(N, ObserveText.HEALTH_CHECK_SAYS_FAILED(beside=f"; {NO_READY}")),
         ),
         (
             {},
@@ -97,7 +95,7 @@ def test_a_kind_without_generations_has_no_older_one() -> None:
             "example.com/v1/Foo",
             check("example.com/Foo", available=None),
             {"phase": "Lost"},
-            Verdict(N, SAYS("has failed")),
+            HAS_FAILED,
         ),
         (
             "example.com/v1/Foo",
@@ -117,13 +115,13 @@ def test_a_kind_without_generations_has_no_older_one() -> None:
             {"readyReplicas": 1},
             Verdict(A),
         ),
-        ("v1/ConfigMap", check("ConfigMap", "has(self.data)", None), {}, Verdict(N, SAYS("is not available"))),
+        ("v1/ConfigMap", check("ConfigMap", "has(self.data)", None), {}, Verdict(N, UNAVAILABLE(beside=""))),
         ("v1/Pod", check("Pod", "status.phase == 'Running'", None), {"phase": "Running"}, Verdict(A)),
         (
             "v1/Pod",
             check("Pod", "status.phase == 'Running'", None),
             {"phase": "Failed", "reason": "Evicted"},
-            Verdict(N, SAYS("is not available; Evicted")),
+            Verdict(N, UNAVAILABLE(beside="; Evicted")),
         ),
     ],
 )
@@ -140,7 +138,7 @@ JUST = Verdict(N, ObserveText.ONLY_JUST_APPLIED())
     [
         ({"phase": "Ready"}, JUST, Verdict(A)),
         ({"phase": "Ready", "observedGeneration": 1}, Verdict(A), Verdict(A)),
-        ({"phase": "Error"}, Verdict(N, SAYS("has failed")), Verdict(N, SAYS("has failed"))),
+        ({"phase": "Error"}, HAS_FAILED, HAS_FAILED),
     ],
 )
 def test_a_status_that_may_be_older_than_the_apply_does_not_count(

@@ -18,6 +18,7 @@ from gitfleet.model.operations import Delete, Outcome, OutcomeCode
 from gitfleet.model.state import PlacementRecord
 from gitfleet.observe import Seen, observe_bindings, observe_cluster, observe_clusters
 from gitfleet.observe.texts import ObserveText
+from tests.gates import permit
 from tests.observe.test_bindings import (
     CM,
     T0,
@@ -127,7 +128,9 @@ def test_bindings_that_are_well_keep_their_own_conditions() -> None:
 
 def test_a_binding_that_is_given_up_says_what_its_cluster_has_not_deleted() -> None:
     base = record(binding(deleting=T0))
-    gone = Delete(cluster="c1", placement=WEB, key=CM.key, uid="u", wave=1, reason="no longer wanted")
+    gone = Delete(
+        cluster="c1", placement=WEB, key=CM.key, uid="u", wave=1, reason="no longer wanted", permit=permit("c1", CM.key)
+    )
     refused = Outcome(operation=gone, ok=False, code=OutcomeCode.FORBIDDEN, message="no")
     (found,) = observe_bindings(base, seen(operations=[gone], outcomes=[refused]), T1, Failures())
     there = FailedObject(key=CM.key, condition=DELETED, reason="Forbidden", message="no")

@@ -12,13 +12,16 @@ from gitfleet.api.objects import ObjectKey
 from gitfleet.model.operations import Delete, KeepCode, Operation, Outcome, OutcomeCode
 from gitfleet.observe import ClusterSeen, observe_binding
 from gitfleet.observe.bindings import MOST_OBJECTS, observe_removal
-from gitfleet.observe.removals import not_deleted
+from gitfleet.observe.results import not_deleted
+from tests.gates import permit
 from tests.observe.test_bindings import CM, DEPLOYMENT, T0, T1, WEB, binding, create, done_by_cluster, kept, work
 
 
 def delete(key: ObjectKey = CM.key) -> Delete:
     """An object that is to go."""
-    return Delete(cluster="c1", placement=WEB, key=key, uid="u", wave=1, reason="no longer wanted")
+    return Delete(
+        cluster="c1", placement=WEB, key=key, uid="u", wave=1, reason="no longer wanted", permit=permit("c1", key)
+    )
 
 
 def came(operation: Delete, ok: bool, code: OutcomeCode, message: str = "") -> Outcome:
@@ -63,7 +66,7 @@ NOT_APPLIED = FailedObject(key=CM.key, condition="Applied", reason="Invalid", me
         ),
         ((), [unwanted(KeepCode.NAMESPACE_IN_USE, "in use")], [], (there("NamespaceInUse", "in use"),)),
         ((), [unwanted(KeepCode.UNREADABLE, "forbidden")], [], (there("Unreadable", "forbidden"),)),
-        *[((), [unwanted(code, "so")], [], ()) for code in (KeepCode.HELD, KeepCode.IN_PLACE, KeepCode.NOT_OBSERVED)],
+        *[((), [unwanted(code, "so")], [], ()) for code in (KeepCode.STAYS, KeepCode.IN_PLACE, KeepCode.NOT_OBSERVED)],
         ((), [kept(CM, code=KeepCode.TERMINATING, reason="wanted again")], [], ()),
         (
             (),

@@ -15,18 +15,8 @@ from gitfleet.model.observations import Availability, LiveObject, Verdict
 from gitfleet.model.operations import Delete, KeepCode, Operation, Outcome, OutcomeCode, Refuse, RefuseCode, Release
 from gitfleet.observe.results import ObjectResult, ObjectState, results_of
 from gitfleet.observe.texts import ObserveText
-from tests.observe.test_bindings import (
-    CM,
-    DEPLOYMENT,
-    WEB,
-    create,
-    done_by_cluster,
-    kept,
-    live,
-    manifest,
-    update,
-    work,
-)
+from tests.gates import permit
+from tests.observe.test_bindings import CM, DEPLOYMENT, WEB, create, done_by_cluster, kept, live, manifest, update, work
 
 A, N = Verdict(Availability.AVAILABLE), Availability.NOT_YET
 A_DIFFERS = (("/data/a", "9", "1"),)
@@ -53,12 +43,7 @@ def result(wanted: Any, **parts: Any) -> ObjectResult:
         (
             kept(CM, code=KeepCode.FOUND_DIFF, reason="differs", details=A_DIFFERS, writers=BY_KUBECTL),
             result(
-                CM,
-                code=KeepCode.FOUND_DIFF,
-                message="differs",
-                details=A_DIFFERS,
-                writers=BY_KUBECTL,
-                reported=True,
+                CM, code=KeepCode.FOUND_DIFF, message="differs", details=A_DIFFERS, writers=BY_KUBECTL, reported=True
             ),
         ),
         (
@@ -74,7 +59,7 @@ def result(wanted: Any, **parts: Any) -> ObjectResult:
             for code in (
                 KeepCode.UNREADABLE,
                 KeepCode.TERMINATING,
-                KeepCode.HELD,
+                KeepCode.STAYS,
                 KeepCode.NAMESPACE_IN_USE,
                 KeepCode.INTERNAL_ERROR,
             )
@@ -92,7 +77,7 @@ def result(wanted: Any, **parts: Any) -> ObjectResult:
         ),
         (update(CM), result(CM, **PENDING, live=live(CM), verdict=A)),
         (create(CM), result(CM, **PENDING)),
-        (Delete(**ON_CM, uid="u", wave=1), result(CM, **PENDING)),
+        (Delete(**ON_CM, uid="u", wave=1, permit=permit("c1", CM.key)), result(CM, **PENDING)),
         (Release(**ON_CM), result(CM, **PENDING)),
         (replace(kept(CM), placement=PlacementKey("", "other")), result(CM, **PENDING)),
     ],
@@ -145,7 +130,9 @@ def test_what_an_outcome_says_counts_before_its_operation(outcome: Outcome, expe
 
 def test_each_object_has_its_own_result_in_the_order_of_the_work() -> None:
     """One that stands twice has what came of it, and a refusal."""
-    gone = Outcome(operation=Delete(**ON_CM, uid="u", wave=1), ok=True, code=OutcomeCode.NOT_FOUND)
+    gone = Outcome(
+        operation=Delete(**ON_CM, uid="u", wave=1, permit=permit("c1", CM.key)), ok=True, code=OutcomeCode.NOT_FOUND
+    )
     elsewhere = done_by_cluster(replace(create(CM), placement=PlacementKey("", "other")))
     twice = Refuse(**ON_CM, code=RefuseCode.DUPLICATED)
     refusal = result(CM, state=ObjectState.FAILED, code=RefuseCode.DUPLICATED, message="r")

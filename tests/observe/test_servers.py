@@ -12,7 +12,7 @@ from gitfleet.api.clusters import SERVER, ClusterStatus, Connection, MemberClust
 from gitfleet.api.objects import Origin
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.model.observations import ClusterObservation
-from gitfleet.observe.servers import server_faults, usable, with_kept_objects
+from gitfleet.observe.clusters import server_faults, usable, with_kept_objects
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 GONE: dict[str, Any] = {"deleting": NOW}

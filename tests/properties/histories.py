@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from random import Random
 from typing import ClassVar, Final
 
 from gitfleet.api.objects import ObjectKey
-from gitfleet.api.placements import PlacementKey
 from gitfleet.api.scenarios import ClusterRule, MetricRule, ObjectPattern
+from gitfleet.branches.steps import Step, SteppedCache
+from gitfleet.errors import BadInput, GitfleetError
 from gitfleet.loop.driver import Driver
+from gitfleet.loop.results import ReconcileResult
 from gitfleet.model.state import FleetState
 from gitfleet.simulation.cluster import SimulatedCrash
-from tests import builders
-from tests.builders import to_yaml
+from gitfleet.simulation.memory_cache import MemoryCache
+from tests.properties.damaging import EDITS, STEPS, LossyRepo, damage
+from tests.properties.damaging import Step as Damage
+from tests.properties.edits import ZONES, Edits
 from tests.properties.invariants import Invariants
-from tests.properties.writing import Placed, Written, approval_text
-from tests.scenarios.world import STATE, World
+from tests.properties.writing import Written
+from tests.scenarios.pull_world import PullWorld
+from tests.scenarios.world import STATE
 
-ZONES: Final = ("a", "b", "c")
 DELAYS: Final = (0, 5, 5, 20, 90)
 BAD: Final = ClusterRule(object=ObjectPattern(kind="Deployment", image="*:bad"), available="never")
+PERFORMING: Final = frozenset({Step.INTENT_PUBLISHED, Step.CLUSTER_WRITE, Step.CLUSTER_WRITTEN})
 REFUSED: Final = (
     ClusterRule(object=ObjectPattern(kind="ConfigMap"), apply="fail"),
     ClusterRule(object=ObjectPattern(kind="Deployment"), apply="fail"),
@@ -31,7 +36,28 @@ REFUSED: Final = (
 )
 
 
-class History:
+@dataclass(slots=True)
+class HistoryWorld(PullWorld):
+    """A world in which the agents report before each reconcile, and people start again with a new state branch where
+    gitfleet can read nothing of the old one."""
+
+    before_report: Callable[[str], None] = lambda name: None
+
+    def reconcile(self) -> ReconcileResult | None:
+        """One tick of all processes; None where one died, or may have more to do."""
+        is_new = False
+        for name in sorted(self.agents):
+            self.before_report(name)
+            is_new = self.report(name) or is_new
+        try:
+            result = PullWorld.reconcile(self)
+        except BadInput:
+            self.repo.move_branch(STATE, None)
+            return None
+        return None if is_new else result
+
+
+class History(Edits):
     """One history, drawn from a seed. `log` says what happened, for whoever has to find out why an invariant broke."""
 
     laws: ClassVar[type[Invariants]] = Invariants
@@ -43,12 +69,18 @@ class History:
         self.log: list[str] = []
         self.written = self.writes()
         self.stored: set[str] = set()
+        self.removals = self.dice.choice((1, 4))
+        """How much the history is about removals."""
         self.namespaces = ("web", "db") if self.dice.random() < 0.3 else ("web",)
         self.slow = ClusterRule(
             names=("c0", "c1"), object=ObjectPattern(kind="Deployment"),
             available=timedelta(seconds=self.dice.choice(DELAYS)),
         )  # fmt: skip
-        self.world = World((BAD, self.slow), metrics=self._measures(), start_with=self._observed)
+        self.world = HistoryWorld(
+            rules=(BAD, self.slow), metrics=self._measures(), start_with=self._observed, repo=LossyRepo()
+        )
+        self.world.agent_step = self._agent_step
+        self.world.before_report = self._agent_begins
         # The invariants read what was pushed as somebody does who knows nothing else.
         self.state_trees = self.world.state_trees()
         self.invariants = self.laws(self.world.fleet, self._read_branch, self.world.clock)
@@ -57,6 +89,7 @@ class History:
         self.version = 1
         self.kinds: dict[str, str] = {}
         self._killed_at: int | None = None
+        self._agent_killed_at: int | None = None
         self._other_at: int | None = None
         self._silent_at: tuple[str, str] | None = None
 
@@ -68,21 +101,32 @@ class History:
         head = self.world.repo.fetch().get(STATE)
         return head, self.state_trees.at(head)
 
+    def state(self) -> FleetState:
+        """The state branch, an empty one where it cannot be read."""
+        try:
+            return self._read_branch()[1]
+        except GitfleetError:
+            return FleetState()
+
     # The process under the invariants
 
     def _observed(self, driver: Driver) -> None:
         driver.checkpoint = lambda step: self._step(driver, step)
+        driver.name_effects(SteppedCache(MemoryCache()))
 
     def _step(self, driver: Driver, step: str) -> None:
-        if step in ("intent published", "reported"):
+        if step in (Step.STATE_PUSHED, Step.INTENT_PUBLISHED, Step.REPORTED):
             self.invariants.pushed()
+        if step == Step.DELIVERY_PUSHED:
+            for name in self.world.agents:
+                self.invariants.deliver(self._orders(name))
         if self._silent_at is not None and self._silent_at[0] == step:
             name = self._silent_at[1]
             if self.world.fleet.cluster(name).reachable:
                 self.invariants.just_silent.add(name)
                 self.world.fleet.cluster(name).reachable = False
             self._silent_at = None
-        self.invariants.by_gitfleet(step == "intent published")
+        self.invariants.by_gitfleet(step in PERFORMING)
         if self._killed_at is not None:
             self._killed_at -= 1
             if self._killed_at < 0:
@@ -93,7 +137,20 @@ class History:
             if self._other_at < 0:
                 self._other_at = None
                 self.other.reconcile()
-                self.invariants.by_gitfleet(step == "intent published")
+                self.invariants.by_gitfleet(step in PERFORMING)
+
+    def _orders(self, name: str) -> str | None:
+        return self.world.repo.fetch().get(f"gitfleet/deliver/{name}")
+
+    def _agent_begins(self, name: str) -> None:
+        self.invariants.by_agent(self._orders(name))
+
+    def _agent_step(self, name: str, step: str) -> None:
+        if self._agent_killed_at is not None:
+            self._agent_killed_at -= 1
+            if self._agent_killed_at < 0:
+                self._agent_killed_at = None
+                raise SimulatedCrash(step)
 
     def reconcile(self) -> bool:
         """One reconcile; whether anything may still change at this moment."""
@@ -124,13 +181,13 @@ class History:
     def approve_holds(self) -> None:
         """A person says yes to every removal that is held, until none is; then everything comes to rest again."""
         for _ in range(10):
-            holds = self.world.state().holds
+            holds = self.world.state().held
             if not holds:
                 return
-            self.log.append(f"{self.world.clock.now():%H:%M:%S} commit approvals of {', '.join(holds)}")
-            self.world.write({f"approvals/{name}.yaml": approval_text(name) for name in holds})
+            self.written.holds |= dict.fromkeys(holds, True)
+            self._commit(f"approvals of {', '.join(holds)}")
             self._settle()
-        raise AssertionError(f"still held after 10 approvals: {list(self.world.state().holds)}")
+        raise AssertionError(f"still held after 10 approvals: {list(self.world.state().held)}")
 
     def _settle(self) -> None:
         self.world.settle(timedelta(hours=2))
@@ -138,6 +195,11 @@ class History:
 
     def _begin(self) -> None:
         dice = self.dice
+        if dice.random() < 0.3:
+            self.written.pulled = frozenset(dice.choice((["c0"], ["c0", "c1"], ["c1", "c3"])))
+            self.invariants.exact = False
+            for name in sorted(self.written.pulled):
+                self.world.start_agent(name)
         for number in range(dice.randint(2, 7)):
             self.written.clusters[f"c{number}"] = (dice.choice(ZONES), False)
         for space in self.namespaces:
@@ -151,20 +213,6 @@ class History:
         for _ in range(dice.choice((1, 3, 6))):
             self._let_time_pass()
 
-    def _new_placement(self, name: str) -> Placed:
-        dice, count = self.dice, len(self.written.clusters)
-        chosen = tuple(sorted(dice.sample(sorted(self.written.clusters), dice.randint(1, count))))
-        return Placed(
-            name=name,
-            space=name,
-            kind=self.kinds.setdefault(name, dice.choice(("PickAll", "PickN", "PickN", "PickFixed"))),
-            number=dice.randint(1, count + 1),
-            names=chosen,
-            zone=dice.choice((None, None, None, "a")),
-            max_unavailable=dice.choice((1, 1, 2, 3, "25%", "50%", "1%", "100%")),
-            max_surge=dice.choice((1, 2, "25%", "50%", "100%")),
-        )
-
     def _happen(self) -> None:
         self.dice.choice(self._moves())()
 
@@ -177,6 +225,11 @@ class History:
             self._second_process, self._silent_between, self._silent_between, self._fail_override, self._fail_override,
             self._untrackable, self._abandon, self._refuse, self._drift, self._delete_by_hand, self._several,
             self._rename, self._rename, self._pin, self._pin, self._unpin,
+            *self.removals * [
+                self._answer_hold, self._answer_hold, self._answer_hold, self._rules, self._rules, self._empty,
+                self._reselect, self._pick_nothing, self._remove_object, self._drop_placement, self._damage,
+                self._agent_crash, self._cut_off,
+            ],
         ]  # fmt: skip
 
     def _let_time_pass(self) -> None:
@@ -194,154 +247,7 @@ class History:
         gone = self.stored - files.keys()
         self.stored = set(files)
         self.log.append(f"{self.world.clock.now():%H:%M:%S} commit {what}")
-        self.world.write({**files, **dict.fromkeys(gone)})
-
-    # What people do
-
-    def _roll(self) -> None:
-        key = self.dice.choice(sorted(self.written.deployments))
-        self.version += 1
-        self.written.deployments[key] = (str(self.version % 4 + 1), self.written.deployments[key][1])
-        self._commit(f"{key} gets image {self.written.deployments[key][0]}")
-
-    def _bad(self) -> None:
-        key = self.dice.choice(sorted(self.written.deployments))
-        self.written.deployments[key] = ("bad", self.written.deployments[key][1])
-        self._commit(f"{key} gets a bad image")
-
-    def _good(self) -> None:
-        for key, (image, replicas) in self.written.deployments.items():
-            self.written.deployments[key] = ("1" if image == "bad" else image, replicas)
-        self._commit("good images")
-
-    def _add_config(self) -> None:
-        key = (self.dice.choice(self.namespaces), self.dice.choice(("settings", "more")))
-        self.written.configs[key] = self.dice.randint(1, 3)
-        self._commit(f"ConfigMap {key}")
-
-    def _add_deployment(self) -> None:
-        key = (self.dice.choice(self.namespaces), "side")
-        self.written.deployments[key] = ("1", self.dice.randint(1, 2))
-        self._commit(f"Deployment {key}")
-
-    def _remove_object(self) -> None:
-        key = self.dice.choice(sorted({**self.written.configs, **self.written.deployments}))
-        if key[1] != "app":
-            self.written.configs.pop(key, None)
-            self.written.deployments.pop(key, None)
-            self._commit(f"remove {key}")
-
-    def _placement(self) -> Placed | None:
-        found = sorted(self.written.placements)
-        return self.written.placements[self.dice.choice(found)] if found else None
-
-    def _put(self, placed: Placed, what: str) -> None:
-        self.written.placements[placed.name] = placed
-        self._commit(f"{placed.name}: {what}: {placed}")
-
-    def _change_policy(self) -> None:
-        placed = self._placement()
-        if placed is not None:
-            new = replace(self._new_placement(placed.space), name=placed.name)
-            self._put(new, "another policy")
-        else:
-            self.written.placements["web"] = self._new_placement("web")
-            self._commit("web is placed again")
-
-    def _scale(self) -> None:
-        placed = self._placement()
-        if placed is not None:
-            number = self.dice.randint(1, len(self.written.clusters) + 1)
-            names = tuple(
-                sorted(self.dice.sample(sorted(self.written.clusters), min(number, len(self.written.clusters))))
-            )
-            self._put(replace(placed, number=number, names=names), "scale")
-
-    def _budget(self) -> None:
-        placed = self._placement()
-        if placed is not None:
-            new = self._new_placement(placed.space)
-            self._put(replace(placed, max_unavailable=new.max_unavailable, max_surge=new.max_surge), "budget")
-
-    def _drop_placement(self) -> None:
-        placed = self._placement()
-        if placed is not None and self.dice.random() < 0.5:
-            del self.written.placements[placed.name]
-            self._commit(f"{placed.name} is not placed any more")
-
-    def _rename(self) -> None:
-        placed = self._placement()
-        if placed is None:
-            return
-        name = f"{placed.space}-b" if placed.name == placed.space else placed.space
-        del self.written.placements[placed.name]
-        pinned = self.written.pins.pop(placed.name, None)
-        if pinned is not None and self.dice.random() < 0.5:
-            self.written.pins[name] = pinned.replace(f"placement: {placed.name}\n", f"placement: {name}\n")
-        self._put(replace(placed, name=name), f"was {placed.name}")
-
-    def _pin(self) -> None:
-        placed = self._placement()
-        record = self.world.state().placements.get(PlacementKey("", placed.name)) if placed is not None else None
-        if record is None or not record.resource_snapshots:
-            return
-        named = self.dice.choice(record.resource_snapshots)
-        digest = named.hash if self.dice.random() < 0.8 else "0" * 64
-        name = record.placement.key.name
-        self.written.pins[name] = to_yaml(builders.pin(name, named.index, digest))
-        self._commit(f"{name} is pinned to {named.index}{'' if digest == named.hash else ', with another digest'}")
-
-    def _unpin(self) -> None:
-        self.written.pins.clear()
-        self._commit("no pins")
-
-    def _join(self) -> None:
-        name = f"c{self.dice.randint(0, 8)}"
-        self.written.clusters.setdefault(name, (self.dice.choice(ZONES), False))
-        self._commit(f"{name} joins")
-
-    def _leave(self) -> None:
-        if len(self.written.clusters) > 2:
-            name = self.dice.choice(sorted(self.written.clusters))
-            del self.written.clusters[name]
-            self._commit(f"{name} leaves")
-
-    def _relabel(self) -> None:
-        for name in self.dice.sample(sorted(self.written.clusters), self.dice.randint(1, len(self.written.clusters))):
-            self.written.clusters[name] = (self.dice.choice(ZONES), self.written.clusters[name][1])
-        self._commit("other zones")
-
-    def _taint(self) -> None:
-        name = self.dice.choice(sorted(self.written.clusters))
-        zone, tainted = self.written.clusters[name]
-        self.written.clusters[name] = (zone, not tainted)
-        self._commit(f"taint {name}: {not tainted}")
-
-    def _override(self) -> None:
-        space = self.dice.choice(self.namespaces)
-        if space in self.written.overrides and self.dice.random() < 0.3:
-            del self.written.overrides[space]
-        else:
-            self.written.overrides[space] = (self.dice.choice(ZONES), self.dice.randint(1, 4))
-        self._commit(f"override of {space}: {self.written.overrides.get(space)}")
-
-    def _fail_override(self) -> None:
-        space = self.dice.choice(self.namespaces)
-        self.written.overrides[space] = (self.dice.choice(ZONES), 0)
-        self._commit(f"override of {space} that cannot be applied: {self.written.overrides[space]}")
-
-    def _untrackable(self) -> None:
-        space = self.dice.choice(self.namespaces)
-        if space in self.written.untrackable and self.dice.random() < 0.3:
-            del self.written.untrackable[space]
-        else:
-            self.written.untrackable[space] = self.dice.randint(1, 3)
-        self._commit(f"Ingress of {space}: {self.written.untrackable.get(space)}")
-
-    def _abandon(self) -> None:
-        placed = self._placement()
-        if placed is not None:
-            self._put(replace(placed, abandon=not placed.abandon), "deleteStrategy")
+        self.invariants.commits[self.world.write({**files, **dict.fromkeys(gone)})] = files
 
     def _break_file(self) -> None:
         files = sorted(self.written.files(self.namespaces))
@@ -374,6 +280,7 @@ class History:
     def _reachable(self) -> None:
         for name in sorted(self.world.fleet.clusters):
             self.world.fleet.cluster(name).reachable = True
+        self.world.cut_off.clear()
         self.log.append("all clusters answer")
 
     def _refuse(self) -> None:
@@ -385,7 +292,7 @@ class History:
     def _crash(self) -> None:
         self.log.append("a crash is coming")
         if self.dice.random() < 0.5:
-            self._killed_at = self.dice.randint(0, 9)
+            self._killed_at = self.dice.choice((self.dice.randint(0, 9), self.dice.randint(0, 30)))
         else:
             self.world.fleet.crash.arm(self.dice.randint(0, 6))
 
@@ -393,6 +300,39 @@ class History:
         self.log.append("a second process")
         self.other = self.world.start()
         self._other_at = self.dice.randint(0, 9)
+
+    def _agent_crash(self) -> None:
+        self.log.append("an agent is to crash")
+        self._agent_killed_at = self.dice.randint(0, 9)
+
+    def _cut_off(self) -> None:
+        for name in self.dice.sample(sorted(self.world.agents), min(1, len(self.world.agents))):
+            self.log.append(f"the agent of {name} is cut off")
+            self.world.cut_off.add(name)
+
+    def _damage(self) -> None:
+        """Somebody damages the state branch. Where gitfleet can read nothing of it, people start again."""
+        if STATE not in self.world.repo.fetch():
+            return
+        dice = self.dice
+        step = Damage(
+            dice.choice(STEPS), dice.randrange(999), dice.choice(EDITS), dice.randrange(999), dice.randrange(256)
+        )
+        self.log.append(f"{self.world.clock.now():%H:%M:%S} damage of the state branch: {step}")
+        damage(self.world, step)
+        self.invariants.damaged()
+        if step.what == "lose a blob":
+            self.world.restart()  # a process that lives on has read that blob, and needs it no more
+        self.other = None
+        self._read_again()
+
+    def _read_again(self) -> None:
+        for _ in range(9):
+            try:
+                self.world.state()
+                return
+            except GitfleetError:
+                self.reconcile()
 
     def _drift(self) -> None:
         name = self._some_cluster()
@@ -413,8 +353,14 @@ class History:
         for name in sorted(self.world.fleet.clusters):
             self.world.fleet.cluster(name).behave((BAD, self.slow))
         self.world.fleet.crash.arm(None)
-        self._killed_at = self._other_at = self._silent_at = None
+        self._killed_at = self._other_at = self._silent_at = self._agent_killed_at = None
         self.written.overrides = {space: (zone, n or 1) for space, (zone, n) in self.written.overrides.items()}
         self.written.broken = None
         self.written.pins.clear()
+        self.written.empty.clear()
+        free = sorted({*self.namespaces} - {placed.space for placed in self.written.placements.values()})
+        for key, placed in self.written.placements.items():
+            there = tuple(name for name in placed.names if name in self.written.clusters)
+            space = free.pop() if placed.space == "nowhere" else placed.space
+            self.written.placements[key] = replace(placed, names=there, space=space)
         self._good()

@@ -12,13 +12,16 @@ then on the cluster counts as taken down, although its server is only told a lit
 3. Nothing is applied that the pushed inventory does not name, and nothing deleted that it does not name.
 4. An intent that gives clusters a binding leaves at most `T + S` clusters with the resources: those that were up, or
    are being cleared, and the new ones (S maxSurge of T, rounded up).
-5. Nothing is deleted unless somebody asked for it: its placement holds the cluster no longer and deletes what it
-   leaves, or its work was rendered without the object. A work that could not be rendered asks for nothing.
+5. Nothing is deleted that a placement wants on the cluster, or that a rule holds and nobody approved, by the files that
+   people wrote (`guarantee`).
+6. Nothing is deleted that a hold lists, as long as a rule holds it and nobody approved the hold; and nothing on a
+   cluster, or of a placement, that abandons what it has.
 
-6. What a hold names is still wanted as long as nobody approved the hold: the placement and the cluster do not leave,
-   the latest selection has the object, the placement holds the cluster.
+All of it is read from what people wrote, the state branch and the clusters; nothing that a process keeps in memory
+counts. What an agent does is judged by the state for which its orders were delivered.
 
-All of it is read from the state branch and from the clusters; nothing that a process keeps in memory counts.
+Budgets (1, 2, 4, 7, 8) are judged in histories without agents, which do and see everything later, and until somebody
+damages the state branch (`exact`).
 
 A cluster that the intent says has not answered for five minutes leaves the target (decision D32); and where more than
 half of a placement's clusters are silent by the intent, no binding of it may change what it asks for (7).
@@ -34,8 +37,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from gitfleet.api.bindings import BindingState, is_active
-from gitfleet.api.conditions import Status
-from gitfleet.api.holds import Removal, RemovalKind
+from gitfleet.api.holds import RemovalKind
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.apply import find_differences
@@ -46,6 +48,7 @@ from gitfleet.ports.clock import Clock
 from gitfleet.simulation.cluster import ClusterEvent
 from gitfleet.simulation.fleet import SimulatedFleet
 from gitfleet.works import WorksMemo, render_fleet
+from tests.properties.guarantee import Judge
 
 Up = dict[PlacementKey, frozenset[str]]
 Identity = tuple[str, str, str, str]
@@ -64,6 +67,15 @@ class Invariants:
     intent: FleetState = field(default_factory=FleetState)
     broken: list[str] = field(default_factory=list)
     checked: int = 0
+    exact: bool = True
+    commits: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    """The files of every commit of people."""
+    judge: Judge = field(default_factory=Judge)
+    delivered: dict[str, Judge] = field(default_factory=dict)
+    """By the commit of an agent's orders, what they follow from."""
+    acting: Judge | None = None
+    """Who judges what an agent is doing."""
+    deleted: int = 0
     just_silent: set[str] = field(default_factory=set)
     _works: Mapping[str, Mapping[PlacementKey, Work]] = field(default_factory=dict)
     _rendered: WorksMemo = field(default_factory=WorksMemo)
@@ -81,17 +93,30 @@ class Invariants:
         self.head = head
         up_before = self._up_now()
         before, self.intent = self.intent, state
+        self.judge = self.judge.next(state, self.commits.get(state.observed_commit or "", {}))
         rendered, self._rendered = render_fleet(state, self._rendered, Failures())
         self._works = {name: {work.placement: work for work in works} for name, works in rendered.items()}
         self._up = self._up_now()
-        self._check_holds()
-        for key, record in state.placements.items():
+        for key, record in state.placements.items() if self.exact else ():
             if record.placement.deleting is not None and key in before.placements:
                 self._check_pace(before.placements[key], record)
             if record.placement.deleting is None and key in before.placements:
                 self._check_budget(record, up_before.get(key, frozenset()), self._up.get(key, frozenset()))
                 self._check_surge(before.placements[key], record, up_before.get(key, frozenset()))
                 self._check_moves(before.placements[key], record)
+
+    def damaged(self) -> None:
+        """The next state follows from another one than the last."""
+        self.exact, self.judge = False, self.judge.forgetting()
+
+    def deliver(self, head: str | None) -> None:
+        """Orders of an agent may have been pushed."""
+        self.delivered.setdefault(head or "", self.judge)
+
+    def by_agent(self, head: str | None) -> None:
+        """What happens from now on is an agent's doing, until `by_gitfleet` says otherwise."""
+        self.by_gitfleet(True)
+        self.acting = self.delivered.get(head or "", self.judge)
 
     def happened(self, happening: ClusterEvent) -> None:
         """Something happened on a cluster (invariants 2 and 3). What people do by hand is none of ours."""
@@ -101,11 +126,13 @@ class Invariants:
         name, key = happening.cluster, happening.key
         was_there = key.identity in self._there.get(name, ())
         self._there[name] = self._identities(name)
-        if key not in self.intent.inventory.get(name, {}) and (happening.what == "apply" or was_there):
+        judge = self.acting or self.judge
+        if key not in judge.state.inventory.get(name, {}) and (happening.what == "apply" or was_there):
             self.broken.append(f"{happening.what} of {key} on {name}, which no pushed inventory names")
         if happening.what == "delete" and was_there:
-            self._check_deletion(name, key)
-        for placement, clusters in self._up.items():
+            self.deleted += 1
+            self._check_deletion(name, key, judge)
+        for placement, clusters in self._up.items() if self.exact else ():
             if name in clusters and not self._is_up(name, placement):
                 self.broken.append(
                     f"{happening.what} of {key} took {placement} on {name} down, which no intent asked for"
@@ -113,7 +140,7 @@ class Invariants:
 
     def by_gitfleet(self, performing: bool) -> None:
         """Whether what happens from now on is gitfleet's doing."""
-        self._ours = performing
+        self._ours, self.acting = performing, None
         if performing:
             self._there = {name: self._identities(name) for name in self.fleet.clusters}
 
@@ -124,11 +151,23 @@ class Invariants:
         """Whether a cluster is up for a placement by the intent in force."""
         return self._is_up(cluster, placement)
 
+    def _is_held(self, cluster: str, placement: PlacementKey) -> bool:
+        """Whether all that a placement owns on a cluster waits for a person, and counts for no budget, or did so: then
+        the removal gate lets it go cluster by cluster."""
+        holds = [hold for hold in self.intent.holds.values() if hold.paced]
+        removals = [removal for hold in holds for removal in hold.removals]
+        held = {one.object.identity for one in removals if one.object is not None and one.placement == placement}
+        owned = self.intent.inventory.get(cluster, {})
+        return all(key.identity in held for key, entry in owned.items() if entry.placement == placement)
+
     def _check_pace(self, old: PlacementRecord, new: PlacementRecord) -> None:
         giving_up = {
             b.cluster
             for b in new.bindings
-            if b.deleting is not None and self._stays(b.cluster) and self._silent_for(b.cluster) is None
+            if b.deleting is not None
+            and self._stays(b.cluster)
+            and self._silent_for(b.cluster) is None
+            and not self._is_held(b.cluster, new.placement.key)
         }
         if not giving_up - {b.cluster for b in old.bindings if b.deleting is not None}:
             return
@@ -136,29 +175,6 @@ class Invariants:
         most = max(1, _part_of(len(new.bindings), new.placement.strategy.rolling_update.max_unavailable))
         if len(giving_up) > most:
             self.broken.append(f"{new.placement.key}: {sorted(giving_up)} are given up at once, and {most} may be")
-
-    def _check_holds(self) -> None:
-        for hold in self.intent.holds.values():
-            for removal in hold.removals if hold.answer is not Status.TRUE else ():
-                self.checked += 1
-                if not self._is_wanted(removal):
-                    self.broken.append(f"{removal.id} is held by {hold.name} and happens")
-
-    def _is_wanted(self, removal: Removal) -> bool:
-        if removal.kind is RemovalKind.CLUSTER:
-            return self._stays(removal.cluster)
-        record = self.intent.placements.get(removal.placement) if removal.placement is not None else None
-        if record is None or record.placement.deleting is not None:
-            return False
-        match removal.kind:
-            case RemovalKind.BINDING:
-                return any(b.cluster == removal.cluster and is_active(b) for b in record.bindings)
-            case RemovalKind.OBJECT:
-                latest, key = record.latest_resources, removal.object
-                documents = latest.documents if latest is not None else ()
-                return key is not None and any(d.key.identity == key.identity for d in documents)
-            case _:
-                return True
 
     def _check_budget(self, record: PlacementRecord, before: frozenset[str], after: frozenset[str]) -> None:
         taken = {name for name in before - after if self._stays(name)}
@@ -188,39 +204,24 @@ class Invariants:
                 f"({sorted(holding)}), and {ceiling} may have them"
             )
 
-    def _check_deletion(self, name: str, key: ObjectKey) -> None:
-        entry = next(
-            (e for k, e in self.intent.inventory.get(name, {}).items() if k.identity == key.identity), None
-        )  # fmt: skip
+    def _check_deletion(self, name: str, key: ObjectKey, judge: Judge) -> None:
+        state = judge.state
+        entry = next((e for k, e in state.inventory.get(name, {}).items() if k.identity == key.identity), None)
         if entry is None:
             return  # invariant 3 speaks of it
-        placement, cluster = entry.placement, self.intent.clusters.get(name)
-        record = self.intent.placements.get(placement)
-        held = record is not None and any(b.cluster == name and b.deleting is None for b in record.bindings)
-        work = self._works.get(name, {}).get(placement)
-        if held:
-            wants = work is None or work.error is not None or key.identity in {m.key.identity for m in work.manifests}
-            why = "whose placement holds the cluster and did not give it up" if wants else ""
-        elif cluster is not None and cluster.deleting is not None:
-            why = "" if cluster.delete_propagation_policy == "Delete" else "on a cluster that leaves and abandons"
-        else:
-            policy = record.placement.strategy.delete_propagation_policy if record is not None else "nobody"
-            why = "" if policy == "Delete" else f"of a placement whose deleteStrategy is {policy}"
-            if record is not None and record.placement.deleting is not None:
-                why = self._awaited_by(name, key, placement) or why
+        placement, cluster = entry.placement, state.clusters.get(name)
+        record = state.placements.get(placement)
+        picked = record is not None and any(b.cluster == name and is_active(b) for b in record.bindings)
+        policy = record.placement.strategy.delete_propagation_policy if record is not None else "Delete"
+        if cluster is not None and cluster.deleting is not None:
+            policy = cluster.delete_propagation_policy
+        elif picked:
+            policy = "Delete"
+        why = judge.why_kept(name, key) or _held(state, name, key, placement)
+        if policy != "Delete":
+            why = f"although it is to stay: {policy}"
         if why:
             self.broken.append(f"{key} on {name} was deleted, {why}")
-
-    def _awaited_by(self, name: str, key: ObjectKey, owner: PlacementKey) -> str:
-        """Which other placement selects an object of a removed one on a cluster, "" for none."""
-        for other, record in self.intent.placements.items():
-            latest = record.latest_resources
-            there = any(b.cluster == name and is_active(b) for b in record.bindings)
-            if other == owner or not there or record.placement.deleting is not None or latest is None:
-                continue
-            if any(document.key.identity == key.identity for document in latest.documents):
-                return f"which {other} selects and has not taken over from {owner}"
-        return ""
 
     def _check_moves(self, old: PlacementRecord, new: PlacementRecord) -> None:
         names = {binding.cluster for binding in new.bindings}
@@ -284,6 +285,25 @@ class Invariants:
             if not self._same[compared]:
                 return False
         return True
+
+
+def _held(state: FleetState, name: str, key: ObjectKey, owner: PlacementKey) -> str:
+    """Which hold lists an object, "" for none."""
+    for hold in state.holds.values():
+        for removal in hold.removals if hold.waits else ():
+            mine = removal.placement in (owner, None) and removal.cluster in (name, "")
+            mine = mine and (removal.object is None or removal.object.identity == key.identity)
+            is_list = removal.kind is not RemovalKind.BINDING or not _dropped(state, key, owner)
+            if mine and removal.rules and is_list:
+                return f"which {hold.name} holds"
+    return ""
+
+
+def _dropped(state: FleetState, key: ObjectKey, owner: PlacementKey) -> bool:
+    """Whether another list of the placement has the object itself."""
+    every = (removal for hold in state.holds.values() for removal in hold.removals)
+    mine = (one.object for one in every if one.placement == owner and one.object is not None)
+    return any(one.identity == key.identity for one in mine)
 
 
 def floor_of(record: PlacementRecord, left_out: int = 0) -> int:

@@ -75,13 +75,12 @@ class Mutated:
         self.world = _Read(start_with=self._listen)
         runs_later = {path: text for path, text in sound_files().items() if path != RUNS_LATER}
         for files in (runs_later, sound_files()):
-            self.world.write(files)
-            self.world.settle()
+            self.world.roll_out(files=files)
         self.clean = seen(self.world)
         assert not any(map(is_error, self.world.state().faults))
 
     def _listen(self, driver: Driver) -> None:
-        driver.save_report = self.reports.append
+        driver.failures.save = self.reports.append
 
     def play_each(self, seeds: Iterable[int]) -> None:
         """Mutations, many of them together. What breaks a rule together is played again, each alone; the error names
@@ -120,12 +119,14 @@ class Mutated:
         self.world.advance(minutes=2)
         self._reconciled(found, {})
         self._judge(found, start)
-        self.world.write({path: sound_files().get(path) for path in (BEAT, *(one.path for one in found))})
-        self.world.settle(timedelta(hours=4))
+        self.world.roll_out(
+            files={path: sound_files().get(path) for path in (BEAT, *(one.path for one in found))},
+            limit=timedelta(hours=4),
+        )
         self._no_defects("after the revert")
-        if self.world.state().holds and len(found) > 1:
+        if self.world.state().held and len(found) > 1:
             raise HeldTogether
-        if self.world.state().holds or self.left or (self.deleted and found[0].path in STAGED):
+        if self.world.state().held or self.left or (self.deleted and found[0].path in STAGED):
             # A sound edit placed so much that a person answers for its removal, or took a cluster or the staged
             # placement away: that needs a run to come back.
             self.held += 1
@@ -149,11 +150,11 @@ class Mutated:
 
     def _judge_neighbour(self, found: Sequence[Mutation], value: str) -> None:
         """The sound edit of the same commit is on every cluster of the fleet, unless there is nothing to reconcile or
-        a Freeze, which has lost its scope or cannot be read any more, freezes everything."""
+        a Freeze, which has lost its scope, freezes everything."""
         there = self.world.state().clusters
         late = [one for one in there if (self.world.live(one, "ConfigMap", "beat") or {}).get("data") != {"v": value}]
         rules = self.world.state().freezes
-        frozen = rules.unreadable or any(one.scope == FreezeScope() for one in rules.freezes)
+        frozen = any(one.scope == FreezeScope() for one in rules.freezes)
         if late and not frozen and found[0].path != CONFIG:
             raise Damage(f"what is beside it did not go out to {late}")
 

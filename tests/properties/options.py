@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-USUAL = {"histories": (20, 2000), "mutations": (60, 3000), "walk-depth": (0, 1), "races": (5, 1000)}
+USUAL = {"histories": (20, 5000), "mutations": (60, 3000), "walk-depth": (0, 1), "races": (5, 100)}
 """Of each option what `make test` takes, and what `make soak` does."""
 
 

@@ -16,9 +16,9 @@ from gitfleet.api.objects import JsonObject
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import BatchState, ClusterRolloutStatus, RollingState, RolloutRecord
+from gitfleet.fleet.workload_rollouts import WorkloadRollouts
 from gitfleet.formats.times import EPOCH
 from gitfleet.loop.driver import Driver
-from gitfleet.loop.workload_rollouts import WorkloadRollouts
 from gitfleet.model.calls import Answers, Call, WebhookAnswer, WebhookCall, WebhookOutcome
 from gitfleet.ports.transport import Request
 from gitfleet.simulation.cluster import SimulatedCrash
@@ -126,10 +126,9 @@ class RolloutHistory:
 
     def play(self) -> None:
         """From the first deployment to the end."""
-        config = fleet_config(massDelete={"maxPercent": 100, "minClusters": 100, "minObjects": 100})
+        config = fleet_config(removals={"approval": "Never"})
         place = placement("web", "web", strategy={"rollingUpdate": {"unavailablePeriodSeconds": 1}})
-        self.world.commit(config, member_cluster(CLUSTER), namespace("web"), place, self._workload("web-1"))
-        self.world.settle()
+        self.world.roll_out(config, member_cluster(CLUSTER), namespace("web"), place, self._workload("web-1"))
         self.killing = True
         self._upgrade()
         for _ in range(self.random.randint(2, 6)):
@@ -148,15 +147,17 @@ class RolloutHistory:
         """Until nothing moves any more; an answer wakes the process, as it does in `run`."""
         for _ in range(200):
             self.world.settle(limit, self._rested)
-            calls = self.world.driver.workloads.calls
+            calls = self.world.driver.clusters.workloads.calls
             if calls is None or not calls.answers():
                 return
         raise AssertionError(f"seed {self.seed}: asked again and again")
 
     def _start(self, driver: Driver) -> None:
-        driver.workloads = WorkloadRollouts(calls=self.gate.connection())
+        driver.clusters.workloads = WorkloadRollouts(calls=self.gate.connection())
         driver.checkpoint = self._step
-        driver.fanout = type(driver.fanout)(directory=driver.fanout.directory, executor=None, reach=self._step)
+        driver.clusters.fanout = type(driver.clusters.fanout)(
+            directory=driver.clusters.fanout.directory, executor=None, reach=self._step
+        )
 
     def _step(self, step: str) -> None:
         if self.killing and self.random.random() < 0.02:

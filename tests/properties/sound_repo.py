@@ -128,7 +128,7 @@ def sound_files() -> Mapping[str, str]:
                   "/metadata/labels", {"zone": "a"}),
         builders.an_object(builders.PLACEMENT_API, "ClusterResourcePlacementDisruptionBudget", "shop",
                            spec={"minAvailable": 1}),
-        builders.fleet_config(interval="30s", massDelete={"maxPercent": 30}, rollout={"unreachable": "Skip"}),
+        builders.fleet_config(interval="30s", removals={"maxPercent": 30}, rollout={"unreachable": "Skip"}),
         *_parts(), *_people(),
         builders.namespace("beat"), builders.config_map("beat", "beat", {"v": "1"}),
         builders.placement("beat", strategy=builders.rolling_update(maxUnavailable="100%")),

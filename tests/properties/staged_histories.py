@@ -13,7 +13,8 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.scenarios import MetricRule
 from gitfleet.rollout.staged import run_phase
 from tests import builders
-from tests.properties.histories import ZONES, History
+from tests.properties.edits import ZONES
+from tests.properties.histories import History
 from tests.properties.staged_invariants import StagedInvariants
 from tests.properties.staged_writing import Frost, StagedWritten
 from tests.properties.writing import Placed
@@ -131,7 +132,7 @@ class StagedHistory(History):
         self._commit(f"another strategy: {self.written.strategy}")
 
     def _open(self) -> list[str]:
-        state = self.world.state()
+        state = self.state()
         going = {run.key.name for run in state.runs.values() if not run.finished}
         return [k.name for k, one in state.approvals.items() if one.accepted is None and one.parent_run in going]
 
@@ -164,7 +165,8 @@ class StagedHistory(History):
             name = f"e{self.dice.randint(1, 9999)}"  # a decided one cannot be changed
             if name not in self.written.evictions:
                 placement = self.dice.choice(found)
-                bound = [*self.world.bindings(placement), self._some_cluster()]
+                record = self.state().placements.get(PlacementKey("", placement))
+                bound = [*(b.cluster for b in record.bindings), self._some_cluster()] if record is not None else ["c0"]
                 self.written.evictions[name] = (placement, self.dice.choice(bound))
                 self._commit(f"evict {name}: {self.written.evictions[name]}")
 
@@ -192,7 +194,7 @@ class StagedHistory(History):
         self._commit("no freezes")
 
     def _quarantine(self) -> None:
-        records = self.world.state().placements
+        records = self.state().placements
         found = [(str(key), s) for key, record in sorted(records.items()) for s in record.resource_snapshots]
         if found:
             owner, snapshot = self.dice.choice(found)
@@ -200,14 +202,14 @@ class StagedHistory(History):
             self._commit(f"{snapshot.name} is quarantined")
 
     def _lift(self) -> None:
-        of_runs = [one for one in self.world.state().quarantines.values() if one.run]
+        of_runs = [one for one in self.state().quarantines.values() if one.run]
         self.written.quarantines = {one.name: (str(one.placement), one.digest, True) for one in of_runs}
         self._commit(f"every quarantine is lifted: {sorted(self.written.quarantines)}")
 
     def _go_back(self) -> None:
         """What `gitfleet rollback` commits: the runs of the placement end, and one of an older snapshot begins."""
         found = [name for name, placed in sorted(self.written.placements.items()) if placed.external]
-        record = self.world.state().placements.get(PlacementKey("", found[0])) if found else None
+        record = self.state().placements.get(PlacementKey("", found[0])) if found else None
         older = record.resource_snapshots[:-1] if record is not None else ()
         if older:
             index = self.dice.choice(older).index
@@ -236,11 +238,10 @@ class StagedHistory(History):
             raise AssertionError(f"asked again and again: {self._open()}")
 
     def _say_what_they_wait_for(self) -> None:
-        result = self.world.reconcile()
-        assert result is not None
+        result = self.world.driver.reconcile()
         said = (*result.waiting, *result.asks)
-        held = any(self.world.state().holds)
-        for key, run in self.world.state().runs.items():
+        held = any(self.state().held)
+        for key, run in self.state().runs.items():
             if run.finished or held:
                 continue
             phase = run_phase(run.status)

@@ -10,7 +10,7 @@ import pytest
 from tests.properties.options import number_of
 from tests.properties.rollout_histories import RolloutHistory
 
-CHUNKS = 10
+CHUNKS = 20
 
 
 @pytest.mark.deeper("histories")

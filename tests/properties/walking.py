@@ -24,8 +24,8 @@ from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.runs import RunConditionType, RunRecord, StageStatus
+from gitfleet.branches.desired_trees import DesiredTrees
 from gitfleet.formats.times import time_text
-from gitfleet.loop.trees import DesiredTrees
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.observations import ClusterObservation
@@ -142,7 +142,7 @@ class Fleet:
         return self._wanted[wish]
 
     def _bodies(self, wish: Wish) -> Iterator[Mapping[str, Any]]:
-        yield builders.fleet_config(massDelete={"maxPercent": 100})
+        yield builders.fleet_config(removals={"approval": "Never"})
         yield builders.namespace("web")
         yield builders.deployment("web", "web", image=f"web:{wish.version}")
         yield builders.placement("web", strategy={"type": "External"})
@@ -219,9 +219,7 @@ def _observed(moment: Moment) -> FleetState:
         return state
     bindings = tuple(_seen(moment, binding) for binding in record.bindings)
     return replace(
-        state,
-        placements={WEB: replace(record, bindings=bindings)},
-        inventory=dict.fromkeys(sorted(moment.has), _OWNED),
+        state, placements={WEB: replace(record, bindings=bindings)}, inventory=dict.fromkeys(sorted(moment.has), _OWNED)
     )
 
 

@@ -9,12 +9,15 @@ from typing import Any
 from tests import builders
 from tests.builders import to_yaml
 
+_OF_NAMESPACE = (("resources", "/"), ("overrides", ".yaml"))
+
 
 @cache
-def cluster_text(name: str, zone: str, tainted: bool) -> str:
+def cluster_text(name: str, zone: str, tainted: bool, *, pulled: bool = False) -> str:
     """A MemberCluster file; every third one takes placed objects away when it leaves."""
     taints = [{"key": "busy", "value": "yes", "effect": "NoSchedule"}] if tainted else []
-    body = builders.member_cluster(name, labels={"zone": zone}, taints=taints)
+    connection = {"pull": True} if pulled else None
+    body = builders.member_cluster(name, labels={"zone": zone}, taints=taints, connection=connection)
     if int(name[1:]) % 3 == 2:
         body["spec"]["deleteOptions"] = {"propagationPolicy": "Delete"}
     return to_yaml(body)
@@ -56,10 +59,11 @@ def override_text(namespace: str, zone: str, replicas: int) -> str:
     return to_yaml(builders.override("few", "Deployment/app", rule, namespace=namespace))
 
 
-def approval_text(hold: str) -> str:
-    """The file that approves a hold."""
+@cache
+def approval_text(hold: str, approved: bool) -> str:
+    """The file that approves or rejects a hold."""
     body = builders.an_object("placement.kubernetes-fleet.io/v1beta1", "ClusterApprovalRequest", hold)
-    return to_yaml({**body, "status": {"conditions": [{"type": "Approved", "status": "True"}]}})
+    return to_yaml({**body, "status": {"conditions": [{"type": "Approved", "status": str(approved)}]}})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +80,7 @@ class Placed:
     max_surge: int | str = 1
     abandon: bool = False
     external: bool = False
+    former: str | None = None
 
     def text(self) -> str:
         """The file."""
@@ -98,7 +103,8 @@ def _placement_text(placed: Placed) -> str:
         strategy = builders.rolling_update(maxUnavailable=placed.max_unavailable, maxSurge=placed.max_surge)
     if placed.abandon:
         strategy["deleteStrategy"] = {"propagationPolicy": "Abandon"}
-    return to_yaml(builders.placement(placed.name, placed.space, policy=policy, strategy=strategy))
+    former = placed.former
+    return to_yaml(builders.placement(placed.name, placed.space, policy=policy, strategy=strategy, renamed_from=former))
 
 
 @dataclass(slots=True)
@@ -112,11 +118,19 @@ class Written:
     overrides: dict[str, tuple[str, int]] = field(default_factory=dict)
     untrackable: dict[str, int] = field(default_factory=dict)
     pins: dict[str, str] = field(default_factory=dict)
+    holds: dict[str, bool] = field(default_factory=dict)
+    removals: dict[str, Any] = field(default_factory=dict)
+    empty: set[str] = field(default_factory=set)
+    pulled: frozenset[str] = frozenset()
     broken: str | None = None
 
     def files(self, namespaces: tuple[str, ...]) -> dict[str, str]:
         """All files by path."""
-        files = {f"clusters/{name}.yaml": cluster_text(name, *more) for name, more in self.clusters.items()}
+        files = {
+            f"clusters/{name}.yaml": cluster_text(name, *more, pulled=name in self.pulled)
+            for name, more in self.clusters.items()
+        }
+        files["gitfleet.yaml"] = to_yaml(builders.fleet_config(removals=self.removals))
         files |= {f"placements/{name}.yaml": placed.text() for name, placed in self.placements.items()}
         files |= {f"resources/{name}/namespace.yaml": namespace_text(name) for name in namespaces}
         files |= {
@@ -131,7 +145,14 @@ class Written:
         files |= {
             f"resources/{space}/ingress.yaml": untrackable_text(space, n) for space, n in self.untrackable.items()
         }
+        files = {path: text for path, text in files.items() if not path.startswith(self._hidden)}
         files |= {f"pins/{name}.yaml": text for name, text in self.pins.items()}
+        files |= {f"approvals/{name}.yaml": approval_text(name, answer) for name, answer in self.holds.items()}
         if self.broken is not None:
             files[self.broken] = "kind: [\n"
         return files
+
+    @property
+    def _hidden(self) -> tuple[str, ...]:
+        """Where files are gone with their folder."""
+        return tuple(f"{folder}/{name}{end}" for name in self.empty for folder, end in _OF_NAMESPACE)

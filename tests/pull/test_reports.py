@@ -33,13 +33,16 @@ from gitfleet.pull import (
 )
 from gitfleet.pull.masked_secrets import reportable
 from gitfleet.pull.reports import object_path
+from gitfleet.pull.texts import PullText
 from tests.builders import config_map, manifest_of, secret
+from tests.gates import permit
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 KEY = ObjectKey("", "v1", "ConfigMap", "web", "settings")
 PLACEMENT = PlacementKey("", "web")
 REPORT = MemberReport(cluster="shop-1", at=AT)
 LONG = "x" * 100_000
+TOO_MANY = PullText.LISTS_MORE_OBJECTS(most_objects=20_000)
 
 
 def test_no_sentence_of_a_report_is_longer_than_people_read() -> None:
@@ -60,10 +63,16 @@ def test_no_sentence_of_a_report_is_longer_than_people_read() -> None:
 @pytest.mark.parametrize(
     ("report", "sentence"),
     [
-        (replace(REPORT, cluster="eu-1"), 'is of another cluster, "eu-1"'),
-        (replace(REPORT, namespaces={f"n{i}": "" for i in range(5_001)}), "more namespaces"),
-        (replace(REPORT, outcomes=(ReportedOutcome(id="a", ok=True, code="x"),) * 30_000), "more than 20000"),
-        (replace(REPORT, absent=tuple(replace(KEY, name=f"m{i}") for i in range(20_001))), "more than 20000 objects"),
+        (replace(REPORT, cluster="eu-1"), PullText.ANOTHER_CLUSTER(cluster="eu-1")),
+        (replace(REPORT, namespaces={f"n{i}": "" for i in range(5_001)}), PullText.LISTS_MORE_NAMESPACES()),
+        (
+            replace(REPORT, outcomes=(ReportedOutcome(id="a", ok=True, code="x"),) * 30_000),
+            TOO_MANY,
+        ),
+        (
+            replace(REPORT, absent=tuple(replace(KEY, name=f"m{i}") for i in range(20_001))),
+            TOO_MANY,
+        ),
     ],
 )
 def test_a_report_beyond_all_bounds_is_none(report: MemberReport, sentence: str) -> None:
@@ -109,7 +118,7 @@ UPDATE = Update(
     **COMMON, manifest=MANIFEST, wave=3, needs=(KEY,), force=False, live=live(), removes={"f:data": {"f:old": {}}}
 )
 LOCKED = replace(UPDATE, live=live(version="7", generation=4), resource_version="7")
-DELETE = Delete(**COMMON, key=KEY, uid="u", wave=1, propagation=PropagationPolicy.ORPHAN)
+DELETE = Delete(**COMMON, key=KEY, uid="u", wave=1, propagation=PropagationPolicy.ORPHAN, permit=permit("shop-1", KEY))
 
 
 @pytest.mark.parametrize("operation", [CREATE, UPDATE, replace(UPDATE, live=live(generation=4)), LOCKED, DELETE])
@@ -125,19 +134,21 @@ def test_what_is_delivered_is_performed_as_it_was_decided(operation: Create | Up
 @pytest.mark.parametrize(
     ("order", "there", "sentence"),
     [
-        (delivered(UPDATE, "f"), None, "was deleted or replaced since"),
-        (delivered(UPDATE, "f"), live(uid="other"), "was deleted or replaced since"),
-        (delivered(LOCKED, "f"), live(version="8", generation=5), "was changed since"),
-        (delivered(replace(LOCKED, live=live(version="7")), "f"), live(version="8"), "was changed since"),
-        (replace(delivered(DELETE, ""), propagation="Everything"), live(), "does not say what becomes"),
+        (delivered(UPDATE, "f"), None, PullText.DELETED_REPLACED_SINCE_HUB_SAW),
+        (delivered(UPDATE, "f"), live(uid="other"), PullText.DELETED_REPLACED_SINCE_HUB_SAW),
+        (delivered(LOCKED, "f"), live(version="8", generation=5), PullText.CHANGED_SINCE_HUB_SAW),
+        (delivered(replace(LOCKED, live=live(version="7")), "f"), live(version="8"), PullText.CHANGED_SINCE_HUB_SAW),
+        (
+            replace(delivered(DELETE, ""), propagation="Everything"),
+            live(),
+            PullText.DELIVERY_NOT_SAY_BECOMES_DEPENDENTS,
+        ),
     ],
 )
 def test_what_changed_since_the_hub_saw_it_is_left_alone(
-    order: DeliveredOperation, there: LiveObject | None, sentence: str
+    order: DeliveredOperation, there: LiveObject | None, sentence: PullText
 ) -> None:
-    found = performable("shop-1", order, MANIFEST, {KEY: there})
-    assert isinstance(found, str)
-    assert sentence in found
+    assert performable("shop-1", order, MANIFEST, {KEY: there}) == sentence(object=KEY)
 
 
 def test_an_update_for_one_version_goes_on_where_only_the_status_moved() -> None:
@@ -147,7 +158,7 @@ def test_an_update_for_one_version_goes_on_where_only_the_status_moved() -> None
 
 
 def test_an_operation_without_its_manifest_is_not_performed() -> None:
-    assert performable("shop-1", delivered(CREATE, "f"), None, {}) == f"{KEY}: its manifest is not in the delivery"
+    assert performable("shop-1", delivered(CREATE, "f"), None, {}) == PullText.MANIFEST_NOT_DELIVERY(object=KEY)
 
 
 def test_the_name_of_an_operation_is_of_its_content_and_object() -> None:
@@ -209,9 +220,9 @@ def test_each_cluster_gets_what_is_to_be_written_there_in_its_order() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "^it holds no single document$"),
-        ("a: b\n---\nc: d\n", "single document"),
-        ("- a\n", "single document"),
+        ("", PullText.HOLDS_NO_SINGLE_DOCUMENT()),
+        ("a: b\n---\nc: d\n", PullText.HOLDS_NO_SINGLE_DOCUMENT()),
+        ("- a\n", PullText.HOLDS_NO_SINGLE_DOCUMENT()),
         ("{", "line 1"),
     ],
 )

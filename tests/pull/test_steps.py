@@ -25,6 +25,7 @@ from gitfleet.pull import (
     read_report,
     report_content,
 )
+from gitfleet.pull.texts import PullText
 
 KEY = ObjectKey("apps", "v1", "Deployment", "web", "web")
 POD = ObjectKey("", "v1", "Pod", "web", "web-0")
@@ -59,17 +60,17 @@ def test_what_is_delivered_is_performed_as_it_was_decided(
 @pytest.mark.parametrize(
     ("seen", "now", "sentence"),
     [
-        (live(), None, "was deleted or replaced since"),
-        (live(), live(uid="v"), "was deleted or replaced since"),
-        (live(), live(version="8"), "was changed since"),
-        (live(generation=4), live(generation=5), "was changed since"),
+        (live(), None, PullText.DELETED_REPLACED_SINCE_HUB_SAW),
+        (live(), live(uid="v"), PullText.DELETED_REPLACED_SINCE_HUB_SAW),
+        (live(), live(version="8"), PullText.CHANGED_SINCE_HUB_SAW),
+        (live(generation=4), live(generation=5), PullText.CHANGED_SINCE_HUB_SAW),
     ],
 )
 def test_what_changed_since_the_hub_saw_it_is_left_alone(
-    seen: LiveObject, now: LiveObject | None, sentence: str
+    seen: LiveObject, now: LiveObject | None, sentence: PullText
 ) -> None:
     found = performable_step("shop-1", delivered_step(PATCH, {KEY: seen}), {KEY: now})
-    assert isinstance(found, str) and sentence in found
+    assert found == sentence(object=KEY)
 
 
 def names(step: RolloutWrite, there: LiveObject) -> str:

@@ -19,12 +19,7 @@ from .certificates import write_server_certificate, write_signing_key
 from .processes import HeldPort, ServerProcess
 
 ADMIN = "admin"
-CONTROLLERS = (
-    "deployment-controller",
-    "replicaset-controller",
-    "namespace-controller",
-    "garbage-collector-controller",
-)
+CONTROLLERS = ("deployment-controller", "replicaset-controller", "namespace-controller", "garbage-collector-controller")
 
 _READY_SECONDS = 60.0
 _REQUEST_SECONDS = 5.0
@@ -191,7 +186,7 @@ class ApiServer:
         """End a freeze."""
         self._process.thaw()
 
-    def start_controller_manager(self, controllers: Sequence[str] = CONTROLLERS) -> None:
+    def start_controller_manager(self, controllers: Sequence[str] = CONTROLLERS, flags: Sequence[str] = ()) -> None:
         """Run the controllers that turn Deployments into Pods and finish deletions.
 
         Does nothing when they run already. Raises ``MissingRealPart`` when the folder of
@@ -215,6 +210,7 @@ class ApiServer:
                 f"--tls-cert-file={self.folder / 'tls.crt'}",
                 f"--tls-private-key-file={self.folder / 'tls.key'}",
                 f"--controllers={','.join(controllers)}",
+                *flags,
             ],
             log=self.folder / "controller-manager.log",
             environment=_SMALL,

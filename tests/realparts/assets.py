@@ -1,4 +1,4 @@
-"""Where the control plane's binaries come from: given by the user, or built once and kept."""
+"""The programs of the real parts: found on the machine, or else built or downloaded once and cached."""
 
 from __future__ import annotations
 
@@ -20,12 +20,20 @@ ETCD = "etcd"
 API_SERVER = "kube-apiserver"
 CONTROLLER_MANAGER = "kube-controller-manager"
 
-_SOURCE = Path(__file__).parent / "controlplane"
-_SOURCE_FILES = ("go.mod", "go.sum", "main.go")
-_BINARY = "controlplane"
+_PROGRAMS = Path(__file__).parent / "programs"
+PROGRAMS = {
+    "helm": (_PROGRAMS, "helm.sh/helm/v3/cmd/helm"),
+    "kustomize": (_PROGRAMS, "sigs.k8s.io/kustomize/kustomize/v5"),
+    "sops": (Path(__file__).parent / "sops", "github.com/getsops/sops/v3/cmd/sops"),
+}
+"""The programs that are built with Go: the module that pins the version, and the package."""
 _BUILD_SECONDS = 3600
 _DOWNLOAD_SECONDS = 600
-_PROGRAM_ARGUMENTS = ("-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w")
+_BUILD_ARGUMENTS = ("-mod=readonly", "-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false")
+"""The same for every program: Go compiles a package that two programs import a second time if an argument differs.
+`-ldflags` may differ. The compiler writes no debugging data, since `-s -w` would drop it."""
+_COMPILER_MEMORY = {"GOGC": "off", "GOMEMLIMIT": "1GiB"}
+"""The compiler frees memory only above the limit, which few packages reach: that saves a tenth of the time."""
 _VERSION_PACKAGE = "k8s.io/component-base/version"
 
 _log = logging.getLogger(__name__)
@@ -39,7 +47,7 @@ def ensure_assets() -> Path:
     """Return a folder that holds ``etcd`` and ``kube-apiserver``.
 
     ``KUBEBUILDER_ASSETS`` wins when set, and nothing is built then; such a folder may lack
-    ``kube-controller-manager``. Otherwise all three are built from ``controlplane/`` the
+    ``kube-controller-manager``. Otherwise all three are built from ``programs/`` the
     first time (some minutes) and found in the cache after that. Two processes never build
     the same version at once, and a build that was cut short leaves nothing behind.
 
@@ -49,14 +57,7 @@ def ensure_assets() -> Path:
     given = os.environ.get("KUBEBUILDER_ASSETS")
     if given:
         return _checked(Path(given))
-    home = _cache_home()
-    wanted = home / _version(_SOURCE, _SOURCE_FILES, _build_arguments())
-    if wanted.is_dir():
-        return wanted
-    with _locked(home):
-        if not wanted.is_dir():
-            _build_into(wanted)
-    return wanted
+    return _built("controlplane", _PROGRAMS, "./controlplane", _stamps(), (ETCD, API_SERVER, CONTROLLER_MANAGER))
 
 
 def _checked(folder: Path) -> Path:
@@ -70,22 +71,12 @@ def _checked(folder: Path) -> Path:
 
 
 def ensure_program(name: str) -> Path:
-    """Return a program that PATH has, or that is built with Go from `realparts/NAME/go.mod` the first time and found in
-    the cache after that. Raises ``MissingRealPart`` as ``ensure_assets`` does."""
+    """Return one of `PROGRAMS` that PATH has, or that is built with Go the first time and found in the cache after
+    that. Raises ``MissingRealPart`` as ``ensure_assets`` does."""
     if found := shutil.which(name):
         return Path(found)
-    source = Path(__file__).parent / name
-    package = re.search(r'import _ "(.+)"', (source / "tools.go").read_text())
-    if package is None:
-        raise ValueError(f"{name}/tools.go imports no program")
-    home = _cache_home(name)
-    wanted = home / _version(source, ("go.mod", "go.sum", "tools.go"), _PROGRAM_ARGUMENTS)
-    with _locked(home):
-        if not wanted.is_dir():
-            _log.warning("building %s into %s: once, and it takes some minutes", name, wanted)
-            with _unfinished(wanted) as folder:
-                _go_build(name, source, package[1], folder / name, _PROGRAM_ARGUMENTS)
-    return wanted / name
+    module, package = PROGRAMS[name]
+    return _built(name, module, package) / name
 
 
 def ensure_debian_program(name: str) -> Path:
@@ -144,30 +135,45 @@ def _apt(folder: Path, *words: str) -> str:
     return "" if done.returncode == 0 else said or f"apt-get {words[-1]} ended with {done.returncode}"
 
 
-def _cache_home(part: str = "controlplane") -> Path:
+def _cache_home(part: str) -> Path:
     base = os.environ.get("XDG_CACHE_HOME")
     cache = Path(base) if base else Path.home() / ".cache"
     return cache / "gitfleet" / part
 
 
-def _version(source: Path, names: Sequence[str], arguments: Sequence[str]) -> str:
+def _built(name: str, module: Path, package: str, stamps: str = "", links: Sequence[str] = ()) -> Path:
+    """Return the folder with the program that a package of a Go module makes, and with links to it."""
+    home = _cache_home(name)
+    arguments = [*_BUILD_ARGUMENTS, "-ldflags", f"-s -w {stamps}", package]
+    folder = home / _version(module, arguments)
+    if folder.is_dir():
+        return folder
+    with _locked(home):
+        if not folder.is_dir():
+            _log.warning("building %s into %s: once, and it takes some minutes", name, folder)
+            with _unfinished(folder) as unfinished:
+                _go_build(name, module, unfinished / name, arguments)
+                for link in links:
+                    (unfinished / link).symlink_to(name)
+    return folder
+
+
+def _version(module: Path, arguments: Sequence[str]) -> str:
     """Name a build by everything that goes into it."""
     digest = hashlib.sha256()
-    for name in names:
-        digest.update((source / name).read_bytes())
+    for source in (module / "go.mod", module / "go.sum", *sorted(module.rglob("*.go"))):
+        digest.update(source.read_bytes())
     digest.update("\0".join(arguments).encode())
     return digest.hexdigest()[:16]
 
 
-def _build_arguments() -> list[str]:
-    go_mod = (_SOURCE / "go.mod").read_text()
-    release = re.search(r"k8s\.io/kubernetes v(\d+)\.(\d+)\.\d+", go_mod)
+def _stamps() -> str:
+    """Return the linker's flags that give the control plane its version."""
+    release = re.search(r"k8s\.io/kubernetes (v(\d+)\.(\d+)\.\d+)", (_PROGRAMS / "go.mod").read_text())
     if release is None:
-        raise ValueError("controlplane/go.mod does not require k8s.io/kubernetes")
-    version, major, minor = release[0].split()[1], release[1], release[2]
-    named = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
-    stamps = " ".join(f"-X {_VERSION_PACKAGE}.{name}={value}" for name, value in named.items())
-    return ["-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", f"-s -w {stamps}"]
+        raise ValueError("programs/go.mod does not require k8s.io/kubernetes")
+    fields = zip(("gitVersion", "gitMajor", "gitMinor"), release.groups(), strict=True)
+    return " ".join(f"-X {_VERSION_PACKAGE}.{field}={value}" for field, value in fields)
 
 
 @contextmanager
@@ -176,14 +182,6 @@ def _locked(home: Path) -> Iterator[None]:
     with (home / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-
-
-def _build_into(wanted: Path) -> None:
-    _log.warning("building the control plane into %s: once, and it takes some minutes", wanted)
-    with _unfinished(wanted) as folder:
-        _go_build("control plane", _SOURCE, ".", folder / _BINARY, _build_arguments())
-        for name in (ETCD, API_SERVER, CONTROLLER_MANAGER):
-            (folder / name).symlink_to(_BINARY)
 
 
 @contextmanager
@@ -198,18 +196,18 @@ def _unfinished(wanted: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _go_build(what: str, source: Path, package: str, output: Path, arguments: Sequence[str]) -> None:
+def _go_build(name: str, module: Path, output: Path, arguments: Sequence[str]) -> None:
     go = shutil.which("go")
     if go is None:
         raise MissingRealPart(
-            f"the real {what} is built with Go and there is no `go` on the PATH: install Go 1.26 or newer, or for the "
+            f"the real {name} is built with Go and there is no `go` on the PATH: install Go 1.26 or newer, or for the "
             "control plane set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver"
         )
     try:
         done = subprocess.run(
-            [go, "build", *arguments, "-o", str(output), package],
-            cwd=source,
-            env={**os.environ, "CGO_ENABLED": "0", "GOWORK": "off"},
+            [go, "build", "-o", str(output), *arguments],
+            cwd=module,
+            env={**_COMPILER_MEMORY, **os.environ, "CGO_ENABLED": "0", "GOWORK": "off"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -219,17 +217,14 @@ def _go_build(what: str, source: Path, package: str, output: Path, arguments: Se
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise MissingRealPart(f"the {what} was not built in {_BUILD_SECONDS} s") from error
+        raise MissingRealPart(f"{name} was not built in {_BUILD_SECONDS} s") from error
     if done.returncode != 0:
         tail = "\n".join(done.stdout.splitlines()[-15:])
         raise MissingRealPart(
-            f"the {what} could not be built; Go 1.26 or newer, a reachable Go module proxy "
+            f"{name} could not be built; Go 1.26 or newer, a reachable Go module proxy "
             "(or a filled module cache), 3 GB of memory and 3 GB of disk are needed. "
             f"The last lines of `go build`:\n{tail}"
         )
-
-
-PROGRAMS = ("helm", "kustomize", "sops")
 
 
 def main() -> None:

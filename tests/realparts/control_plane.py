@@ -67,12 +67,7 @@ class ControlPlanes:
         return tuple(self._servers.values())
 
     def start(
-        self,
-        name: str,
-        *,
-        authorization: str = "AlwaysAllow",
-        users: Sequence[str] = (),
-        flags: Sequence[str] = (),
+        self, name: str, *, authorization: str = "AlwaysAllow", users: Sequence[str] = (), flags: Sequence[str] = ()
     ) -> ApiServer:
         """Return the ready server of this name: started if new, brought back if it was stopped.
 
@@ -114,12 +109,7 @@ class ControlPlanes:
             atexit.unregister(self.close)
 
     def _launch(
-        self,
-        name: str,
-        *,
-        authorization: str = "AlwaysAllow",
-        users: Sequence[str] = (),
-        flags: Sequence[str] = (),
+        self, name: str, *, authorization: str = "AlwaysAllow", users: Sequence[str] = (), flags: Sequence[str] = ()
     ) -> ApiServer:
         if not _NAME.fullmatch(name):
             raise ValueError(f"{name!r} is not a name: lower-case letters, digits and hyphens")

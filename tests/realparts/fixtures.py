@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -64,9 +65,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             planes.freeze(False)
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Let servers hang once the next test asks for none."""
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None]:
+    """Let servers hang once the next test asks for none; after the last one run on, as what watches them ends first."""
+    if nextitem is None:
+        for planes in _PLANES:
+            planes.freeze(False)
+    yield
     if _asks_for_servers(item) and not _asks_for_servers(nextitem):
         for planes in _PLANES:
             planes.freeze(True)
@@ -155,12 +160,19 @@ def workload_cluster(control_planes: ControlPlanes) -> Iterator[ApiServer]:
         yield server
 
 
-@pytest.fixture
-def git_http(tmp_path: Path) -> Iterator[GitHttpServer]:
-    """A git server of this test's own, without repositories and without passwords."""
+@contextmanager
+def served(folder: Path) -> Iterator[GitHttpServer]:
+    """A git server without repositories and without passwords."""
     try:
-        server = GitHttpServer(tmp_path / "git-http")
+        server = GitHttpServer(folder)
     except MissingRealPart as missing:
         give_up(missing)
     with server:
+        yield server
+
+
+@pytest.fixture
+def git_http(tmp_path: Path) -> Iterator[GitHttpServer]:
+    """A git server of this test's own, without repositories and without passwords."""
+    with served(tmp_path / "git-http") as server:
         yield server

@@ -9,12 +9,14 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import Any
 
+from kubernetes import watch
 from kubernetes.client import ApiClient, ApiException, CoreV1Api
 from urllib3.exceptions import HTTPError
 
 from .api_server import ApiServer
 
-_POLL_SECONDS = 0.1
+_LOOK_SECONDS = 1
+"""How long one look lasts: asking ten times a second instead costs a quarter of a core for four servers."""
 _CONDITIONS = ("PodScheduled", "Initialized", "ContainersReady", "Ready")
 
 
@@ -26,13 +28,7 @@ class PodReadier:
     ready stay so. The server may go away and come back meanwhile.
     """
 
-    def __init__(
-        self,
-        server: ApiServer,
-        namespace: str | None = None,
-        *,
-        bad_image: str | None = None,
-    ) -> None:
+    def __init__(self, server: ApiServer, namespace: str | None = None, *, bad_image: str | None = None) -> None:
         """Care for the pods of ``namespace``, or of all namespaces when it is None."""
         self.bad_image = bad_image
         self._server = server
@@ -48,7 +44,7 @@ class PodReadier:
         self.stop()
 
     def start(self) -> None:
-        """Start looking every tenth of a second, unless it does already."""
+        """Start looking, unless it does already."""
         if self._thread is None:
             self._stopping.clear()
             self._thread = threading.Thread(target=self._run, name="pod-readier", daemon=True)
@@ -63,29 +59,26 @@ class PodReadier:
 
     def _run(self) -> None:
         with self._server.client() as client:
-            while not self._stopping.wait(_POLL_SECONDS):
+            while not self._stopping.is_set():
                 try:
                     self._observe(client)
                 except (ApiException, HTTPError, OSError):
-                    continue  # The server is away, or the pod is gone: look again.
+                    self._stopping.wait(_LOOK_SECONDS / 10)  # The server is away, or the pod is gone: look again.
 
     def _observe(self, client: ApiClient) -> None:
+        """One look: the pods that wait, and those that come meanwhile."""
         core = CoreV1Api(client)
-        pending: dict[str, Any] = {"field_selector": "status.phase=Pending", "_request_timeout": 5}
-        listed = (
-            core.list_pod_for_all_namespaces(**pending)
-            if self._namespace is None
-            else core.list_namespaced_pod(self._namespace, **pending)
-        )
-        pods: list[Any] = listed.items
-        for pod in pods:
+        words: dict[str, Any] = {"field_selector": "status.phase=Pending", "timeout_seconds": _LOOK_SECONDS}
+        ask: Any = core.list_pod_for_all_namespaces
+        if self._namespace is not None:
+            ask, words["namespace"] = core.list_namespaced_pod, self._namespace
+        for event in watch.Watch().stream(ask, **words, _request_timeout=5):
+            pod: Any = event["object"]
             images = {container.name: container.image for container in pod.spec.containers}
-            if pod.metadata.deletion_timestamp is None and not self._is_bad(images.values()):
+            is_gone = event["type"] == "DELETED" or pod.metadata.deletion_timestamp is not None
+            if not is_gone and not self._is_bad(images.values()):
                 core.patch_namespaced_pod_status(
-                    pod.metadata.name,
-                    pod.metadata.namespace,
-                    {"status": _ready_status(images)},
-                    _request_timeout=5,
+                    pod.metadata.name, pod.metadata.namespace, {"status": _ready_status(images)}, _request_timeout=5
                 )
 
     def _is_bad(self, images: Iterable[str]) -> bool:

@@ -50,12 +50,7 @@ class ServerProcess:
     """
 
     def __init__(
-        self,
-        name: str,
-        arguments: Sequence[str],
-        *,
-        log: Path,
-        environment: Mapping[str, str] | None = None,
+        self, name: str, arguments: Sequence[str], *, log: Path, environment: Mapping[str, str] | None = None
     ) -> None:
         self.name = name
         self.log = log

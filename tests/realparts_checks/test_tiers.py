@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from tests.conftest import tiers_of
 from tests.costs import FILE_BUDGET, Cost, excesses
 
 ROOT = Path(__file__).resolve().parents[2]
-SPEND = "import time\n\ndef test_dear():\n    while time.process_time() < {seconds}: pass\n"
+SPEND = "import time\n\ndef test_dear():\n    while time.process_time() < 2: pass\n"
 GROUP = """import time
 import pytest
 
@@ -22,17 +23,35 @@ import pytest
 def test_it(number):
     time.sleep(0.1)
 """
-HANG = "import time\n\ndef test_sound():\n    pass\n\ndef test_hanging():\n    time.sleep(600)\n"
+PLUGINS = [word for name in ("xdist", "pytest_timeout", "tests.costs", "no:cacheprovider") for word in ("-p", name)]
+"""No others: three processes of each run would load them."""
+HANG = """
+import time
+import pytest
+
+@pytest.mark.xdist_group("sound")
+@pytest.mark.parametrize("number", range(4))
+def test_sound(number):
+    time.sleep(2)
+
+@pytest.mark.xdist_group("hanging")
+def test_hanging():
+    time.sleep(600)
+
+@pytest.mark.xdist_group("other")
+def test_other():
+    pass
+"""
 
 
 def run(folder: Path, text: str, *options: str) -> subprocess.CompletedProcess[str]:
     """A run of pytest with two workers over one file, with the settings of this project."""
     (folder / "test_it.py").write_text(text)
-    (folder / "pytest.ini").write_text("[pytest]\ntimeout_method = thread\n")
-    command = ["-m", "pytest", "-p", "tests.costs", "-p", "no:cacheprovider", "-n", "2", "--rootdir", str(folder)]
+    command = ["-m", "pytest", *PLUGINS, "-n", "2", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(folder)]
     return subprocess.run(
         [sys.executable, *command, *options, str(folder)],
         cwd=ROOT,
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         timeout=120,
@@ -40,25 +59,26 @@ def run(folder: Path, text: str, *options: str) -> subprocess.CompletedProcess[s
     )
 
 
-@pytest.mark.parametrize(("budget", "code"), [("1", 1), ("1000", 0)])
-def test_a_run_that_exceeds_its_budget_fails(tmp_path: Path, budget: str, code: int) -> None:
-    done = run(tmp_path, SPEND.format(seconds=2), "--budget", budget)
-    assert done.returncode == code, done.stdout
-    assert ("over budget" in done.stdout) == bool(code)
-    assert "test_it.py (1 tests)" in done.stdout
+def test_a_run_that_exceeds_its_budget_fails(tmp_path: Path) -> None:
+    done = run(tmp_path, SPEND, "--budget", "1")
+    assert done.returncode == 1, done.stdout
+    assert "over budget" in done.stdout and "test_it.py (1 tests)" in done.stdout
 
 
 def test_a_test_that_hangs_ends_and_is_named(tmp_path: Path) -> None:
-    done = run(tmp_path, HANG, "--timeout", "2")
+    parallel = re.search(r"^PARALLEL := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert parallel
+    done = run(tmp_path, HANG, "--timeout", "5", *parallel[1].split())
     assert done.returncode == 1, done.stdout
-    assert "crashed while running 'test_it.py::test_hanging'" in done.stdout
-    assert "1 failed, 1 passed" in done.stdout
+    assert re.search("crashed while running '.*::test_hanging@hanging'", done.stdout)
+    assert "1 failed, " in done.stdout
 
 
-def test_the_tests_of_a_group_run_on_one_worker(tmp_path: Path) -> None:
-    done = run(tmp_path, GROUP, "--dist", "loadgroup", "--verbose")
+def test_the_tests_of_a_group_run_on_one_worker_within_their_budget(tmp_path: Path) -> None:
+    done = run(tmp_path, GROUP, "--dist", "loadgroup", "--verbose", "--budget", "1000")
     workers = set(re.findall(r"\[(gw\d)\].* PASSED", done.stdout))
     assert (done.returncode, len(workers)) == (0, 1), done.stdout
+    assert "over budget" not in done.stdout and "test_it.py (6 tests)" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from gitfleet.api.faults import Fault
 from gitfleet.api.fleet import FleetConfig, HealthCheck, IgnoreDifferences, ListedPlugin
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import ObjectKey
-from gitfleet.api.pins import Pin
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.staged import StagedStrategy
 from gitfleet.api.strategies import DeletePropagation
+from gitfleet.api.texts import ApiText
 from gitfleet.api.values import NamespacedName
 from gitfleet.apply import Comparisons, Ignored
 from gitfleet.formats.cel import read_expression
@@ -24,35 +23,24 @@ from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import Delete, Operation, Outcome, OutcomeCode, Update
-from gitfleet.model.state import Damage, FleetState
+from gitfleet.model.removals import RemovalGate
+from gitfleet.model.state import FleetState
 from gitfleet.model.works import Work
 from gitfleet.reconcile import Memo, decide, plan_operations, settle, withhold
 from gitfleet.reconcile.later_steps import remaining_operations, when_rolled_out
 from gitfleet.rollout.texts import RolloutText
+from gitfleet.status.texts import StatusText
 from tests.apply.test_plan_apply import live, owned
+from tests.gates import OPEN, permit
 from tests.reconcile.test_evictions import of as eviction
-from tests.reconcile.test_holds import failure
-from tests.reconcile.test_placements import (
-    LATER,
-    MEMBERS,
-    ONE,
-    OTHER,
-    SELECTS_WEB,
-    SPACE,
-    Pass,
-    available,
-    begun,
-    frozen,
-    place,
-    rolled_out,
-    settled,
-)
+from tests.reconcile.test_placements import LATER, MEMBERS, SPACE, Pass, begun, failure, frozen, rolled_out, settled
 from tests.reconcile.test_runs import asked, known
-from tests.removals.fleets import CLUSTERS, SHOP, WEB, config_map, fleet, hold, of_cluster, placed
+from tests.removals.fleets import CLUSTERS, SHOP, WEB, config_map, fleet, placed
 from tests.rollout.builders import NOW
 from tests.schedule.fleets import NOW as PLUGIN_TIME
 from tests.schedule.test_plugins import Punctual
 from tests.state import builders
+from tests.texts import part
 from tests.works.builders import obj, override, rule
 from tests.works.test_envelopes import DENYING, MADE_ENVELOPE, PLAIN
 
@@ -74,7 +62,9 @@ def failed(name: str) -> Failure:
 
 def delete(cluster: str, placement: PlacementKey = WEB) -> Operation:
     """Something that is done."""
-    return Delete(cluster=cluster, placement=placement, reason="why", key=A.key, uid="u", wave=1)
+    return Delete(
+        cluster=cluster, placement=placement, reason="why", key=A.key, uid="u", wave=1, permit=permit(cluster, A.key)
+    )
 
 
 DECISION = Decision(
@@ -112,22 +102,21 @@ def test_what_could_not_be_published_is_not_performed(published: FleetState, lef
     assert withhold(DECISION, DONE, AFTER, ()) == (DECISION, DONE)
 
 
-@pytest.mark.parametrize("unsure", [frozenset[str](), frozenset({"c1"})])
-def test_nothing_is_deleted_where_the_inventory_was_rebuilt(unsure: frozenset[str]) -> None:
+@pytest.mark.parametrize(("gate", "deleted"), [(RemovalGate(), []), (OPEN, sorted(CLUSTERS))])
+def test_nothing_is_deleted_that_the_gate_does_not_let_go(gate: RemovalGate, deleted: list[str]) -> None:
     """Nothing of the repo is left; what a cluster has is owned by a placement that goes."""
-    before = replace(AFTER, damage=Damage(unsure=unsure))
     goes = {key: replace(one, placement=replace(one.placement, deleting=NOW)) for key, one in AFTER.placements.items()}
     gone = {
         key: replace(one, bindings=tuple(replace(b, deleting=NOW) for b in one.bindings)) for key, one in goes.items()
     }
     observations = {
-        name: ClusterObservation(cluster=name, reachable=True, observed=NOW, live=live_of(before, name))
+        name: ClusterObservation(cluster=name, reachable=True, observed=NOW, live=live_of(AFTER, name))
         for name in CLUSTERS
     }
-    inputs = Inputs(desired=EMPTY, before=before, observations=observations, now=NOW)
-    decision = Decision(inputs=inputs, after=replace(AFTER, placements=gone))
+    inputs = Inputs(desired=EMPTY, before=AFTER, observations=observations, now=NOW)
+    decision = Decision(inputs=inputs, after=replace(AFTER, placements=gone), gate=gate)
     decided, operations, _ = plan_operations(decision, {}, Memo())
-    assert sorted({one.cluster for one in operations if isinstance(one, Delete)}) == sorted({*CLUSTERS} - unsure)
+    assert sorted({one.cluster for one in operations if isinstance(one, Delete)}) == deleted
     assert decided.observed_again == frozenset()
     again, _, memo = plan_operations(decision, {"c1": observations["c1"]}, Memo())
     assert again.observed_again == {"c1"} and memo.plans
@@ -165,28 +154,18 @@ def given(one: Pass, **more: Any) -> Inputs:
 
 
 def test_a_decision_says_what_was_seen_and_what_stands_behind_it() -> None:
-    """The works that observations were compared with, what overrides take, and what they are now; nothing of what was
-    lost or left stands there for longer than a pass."""
+    """The works that observations were compared with, and the overrides as they are now; nothing of what was
+    left stands there for longer than a pass."""
     deletes = override("gone", SPACE, rule(delete=True))
-    lost: dict[str, Any] = {
-        "left_behind": {"c9": (A.key,)},
-        "misplaced": frozenset({"c1"}),
-        "damage": Damage(unsure=frozenset({"c1"})),
-    }
+    lost: dict[str, Any] = {"left_behind": {"c9": (A.key,)}}
     started = settled().write(objects={"overrides": {deletes.override.key: deletes.override}})
     owned = {name: {SPACE.key: InventoryEntry(key=SPACE.key, placement=WEB, uid="u")} for name in MEMBERS}
     inputs = given(replace(started, before=replace(started.before, inventory=owned, **lost)))
     decision, _ = decide(inputs, Memo())
     works = {name: [work.placement for work in found] for name, found in decision.seen_works.items()}
     assert works == {"c1": [WEB], "c2": [WEB]}
-    assert {one.cluster for one in decision.deletions} == {"c1", "c2"}
     assert [one.override for one in decision.overrides] == [deletes.override]
-    assert (decision.after.left_behind, decision.after.misplaced, decision.after.damage) == ({}, frozenset(), Damage())
-    pinned = replace(started, wanted=replace(started.wanted, objects={**started.wanted.objects, **PINNED}))
-    assert decide(given(pinned), Memo())[0].after.unsaid == {WEB: {SPACE.key.identity, A.key.identity}}
-
-
-PINNED = {"pins": {"p": Pin(name="p", placement=WEB, snapshot=7)}}
+    assert not decision.after.left_behind
 
 
 def test_the_plugins_that_are_installed_schedule() -> None:
@@ -197,22 +176,12 @@ def test_the_plugins_that_are_installed_schedule() -> None:
         assert len(decision.after.placements[WEB].bindings) == chosen
 
 
-def test_a_time_that_is_to_come_counts_as_now() -> None:
-    """The clock jumped back: no condition changed later."""
-    conditions = settled().record().conditions
-    late = tuple(replace(one, last_transition_time=NOW + timedelta(hours=1)) for one in conditions)
-    decision, _ = decide(given(settled().with_record(conditions=late)), Memo())
-    assert {one.last_transition_time for one in decision.after.placements[WEB].conditions} == {NOW}
-
-
-def test_what_a_hold_keeps_is_wanted_still_and_notices_of_the_commit_stay() -> None:
-    """The cluster c2 is in no file any more."""
-    rests = settled().write(objects={"clusters": {"c1": MEMBERS["c1"]}})
-    kept, notice = hold("h", [of_cluster("c2")], "why"), Fault("fleet.yaml", 1, "StateFile/fleet.yaml", "", "is empty")
-    before = replace(rests.before, holds={"h": kept}, observed_commit="e", faults=(notice,))
-    decision, _ = decide(given(replace(rests, before=before)), Memo())
-    assert decision.after.clusters["c2"].deleting is None and list(decision.after.holds) == ["h"]
-    assert notice in decision.after.faults
+def test_a_restored_state_names_the_command_that_continues() -> None:
+    rests = settled()
+    decision, _ = decide(given(replace(rests, before=replace(rests.before, restored="abc"))), Memo())
+    (notice,), (name,) = decision.after.faults, decision.after.holds
+    assert notice.message == StatusText.STATE_RESTORED(commit="abc", hold=name)
+    assert decision.after.restored == "abc"
 
 
 def test_an_eviction_that_a_freeze_holds_is_said() -> None:
@@ -236,11 +205,7 @@ def test_what_cannot_be_rendered_or_run_is_noted_with_the_time() -> None:
     objects["strategies"] = {strategy.key: strategy}
     decision, memo = decide(given(replace(rests, before=before).write(objects=objects)), Memo())
     works = {f"Work web on cluster {name}" for name in MEMBERS}
-    assert {str(one.subject) for one in decision.failures} - works == {
-        "ClusterResourcePlacement web", "ClusterStagedUpdateRun lost"
-    }  # fmt: skip
-    scheduled = decision.after.placements[WEB].scheduled
-    assert scheduled is not None and (scheduled.reason, scheduled.last_transition_time) == ("InternalError", NOW)
+    assert {str(one.subject) for one in decision.failures} == {*works, "ClusterStagedUpdateRun lost"}
     assert [(fault.object, fault.path) for fault in decision.after.faults if "lost" in fault.object] == [
         ("ClusterStagedUpdateRun/lost", "")
     ]
@@ -272,31 +237,37 @@ def test_what_is_about_to_be_done_is_written_down_first() -> None:
 
 
 def test_what_cannot_be_settled_stays_and_says_so() -> None:
-    """A placement with a broken binding; and a cluster that was to leave an hour ago lets go of what it has."""
+    """A placement with a broken binding; and a silent cluster that was to leave long ago lets go of what it has."""
     no_binding: Any = None
     broken = settled().with_record(bindings=(no_binding,))
     inventory = {"c1": AFTER.inventory["c1"], "c2": AFTER.inventory["c2"]}
-    left = replace(MEMBERS["c2"], deleting=NOW - timedelta(days=30), delete_propagation_policy=DeletePropagation.DELETE)
+    left = replace(
+        builders.cluster("c2", healthy="Unknown"),
+        deleting=NOW - timedelta(days=30),
+        delete_propagation_policy=DeletePropagation.DELETE,
+    )
     after = replace(broken.before, inventory=inventory, clusters={**MEMBERS, "c2": left})
     decision = Decision(inputs=given(broken, observations=observed("c1")), after=after)
-    state, failures = settle(replace(decision, observed_again=frozenset({"c1"})), (), (), LATER, Memo())
+    late = NOW + timedelta(hours=1)
+    state, failures = settle(replace(decision, observed_again=frozenset({"c1"})), (), (), late, Memo())
     assert {one.subject for one in failures} == {Subject.of_placement(WEB)}
     assert state.placements[WEB].bindings == (no_binding,) and sorted(state.inventory) == ["c1"]
     said = {c.reason: c.last_transition_time for c in state.placements[WEB].conditions}
-    assert said["InternalError"] == LATER
+    assert said["InternalError"] == late
 
 
 def test_what_the_fleet_may_not_have_overrides_may_not_add() -> None:
     """Not in what was rendered before, nor in what is from now on, nor in what is to come."""
     change = override("ro", PLAIN, rule(MADE_ENVELOPE), ns="web")
     written = {"overrides": {change.override.key: change.override}}
+    policy = part(ApiText.DENIED_SPEC_POLICY_DENY_FLEETCONFIG)
     for config, denied in ((FleetConfig(policy=DENYING), True), (FleetConfig(), False)):
         started = rolled_out(payload=(SPACE, PLAIN)).write(objects={**written, "fleetconfigs": {"fleet": config}})
         taken = started.shared().override_snapshots
         started = started.then()
         decision, memo = decide(given(replace(started, before=replace(started.before, overrides=taken))), Memo())
         for works in (decision.seen_works, decision.works, when_rolled_out(decision, memo).works):
-            assert any("denied" in (work.error or "") for found in works.values() for work in found) is denied
+            assert any(policy in (work.error or "") for found in works.values() for work in found) is denied
 
 
 def test_the_health_checks_of_the_fleet_judge_what_was_seen() -> None:
@@ -347,48 +318,9 @@ def test_what_the_fleet_leaves_alone_is_no_difference_at_any_step(
     assert state.inventory["c1"][VALUE.key].shape_digest == shape(VALUE, changed)
 
 
-@pytest.mark.parametrize(("unreachable", "goes"), [("Skip", True), ("Wait", False)])
-def test_what_another_placement_has_elsewhere_goes_without_the_clusters_that_are_silent_for_long(
-    unreachable: str, goes: bool
-) -> None:
-    """web has the namespace on c1 still, and shop on c2; c3 does not answer."""
-    apart = replace(SELECTS_WEB[0], name="other")
-    pairs = [(WEB, (apart,), ("c1",)), (SHOP, SELECTS_WEB, ("c2", "c3"))]
-    fixed = [
-        place(key, selectors=selectors, policy=replace(ONE, cluster_names=names)) for key, selectors, names in pairs
-    ]
-    three = {**MEMBERS, "c3": builders.cluster("c3", healthy="Unknown")}
-    config = {"fleetconfigs": {"fleet": FleetConfig(rollout_unreachable=unreachable)}}
-    first = begun(*fixed, payload=(SPACE, A, OTHER), clusters=three, **config).with_clusters(**three).then()
-    records = {
-        key: replace(record, bindings=tuple(b if b.cluster == "c3" else available(b) for b in record.bindings))
-        for key, record in first.before.placements.items()
-    }
-    there = live(SPACE, manager="gitfleet")
-    before = replace(first.before, placements=records, inventory={"c1": {SPACE.key: owned(SPACE, there)}})
-    seen = {**observed("c1", live={SPACE.key: there, OTHER.key: None}), **observed("c2")}
-    seen["c3"] = ClusterObservation(cluster="c3", reachable=False, error="no route")
-    later = given(replace(first, before=before), observations=seen, now=NOW + timedelta(minutes=5))
-    decision, memo = decide(later, Memo())
-    for found in (memo.plans["c1"].operations, plan_operations(decision, {}, Memo())[1]):
-        assert (Delete in [type(one) for one in found if one.key == SPACE.key]) is goes
-
-
 def test_what_cannot_be_planned_is_noted() -> None:
     no_body: Any = None
     decision, memo = decide(given(begun().then(), observations=observed("c1", "c2")), Memo())
     odd = observed("c1", live={SPACE.key: LiveObject(SPACE.key, no_body), A.key: None})
     decided, _, _ = plan_operations(decision, odd, memo)
     assert decision.failures == () and {one.subject.cluster for one in decided.failures} == {"c1"}
-
-
-def test_a_new_name_that_could_not_be_published_is_none_yet() -> None:
-    """What the old name had on the clusters is done under it; the other placement goes on."""
-    old = PlacementKey("", "old")
-    was = fleet(placed(old, CLUSTERS, A), placed(SHOP, CLUSTERS, S))
-    renamed = replace(DECISION, inputs=replace(DECISION.inputs, renamed={WEB: old}))
-    held_back, operations = withhold(
-        renamed, DONE, replace(AFTER, placements=was.placements, inventory=was.inventory), ()
-    )
-    assert [(one.cluster, one.placement) for one in operations] == [("c1", SHOP), ("c2", SHOP)]
-    assert held_back.after.placements == was.placements

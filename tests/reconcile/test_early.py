@@ -12,9 +12,9 @@ from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.staged import Eviction, StagedRun
 from gitfleet.api.values import NamespacedName
 from gitfleet.model.decisions import Inputs
-from gitfleet.model.desired import NAMES_NO_PLACEMENT, Desired, Misread
+from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
-from gitfleet.reconcile.early import with_errors_waited_for
+from gitfleet.reconcile.evictions import with_errors_waited_for
 from tests.rollout.builders import NOW
 from tests.state.builders import record
 
@@ -26,9 +26,12 @@ UP = replace(GO, key=NamespacedName("x", "up"), origin=Origin("runs/up.yaml", 2)
 OUT = Eviction(name="out", placement_name="web", cluster_name="c1", origin=Origin("evictions/out.yaml", 1))
 RUNS = [GO, UP, replace(GO, key=NamespacedName("", "shop"), placement_name="shop")]
 EVICTIONS = [OUT, replace(OUT, name="shop", placement_name="shop"), replace(OUT, name="api", placement_name="api")]
-MISREAD = {key: Misread(f"placements/{number}.yaml", None) for number, key in enumerate((WEB, INNER, SHOP, API))}
+MISREAD = {
+    key: Fault(f"placements/{number}.yaml", 1, f"{key.kind}/{key}", "", "is wrong")
+    for number, key in enumerate((WEB, INNER, SHOP, API))
+}
 NOT_THERE = [
-    Fault(path, line, name, "spec.placementName", f"{NAMES_NO_PLACEMENT} x")
+    Fault(path, line, name, "spec.placementName", "names no placement")
     for path, line, name in (
         ("evictions/out.yaml", 1, "ClusterResourcePlacementEviction/out"),
         ("runs/go.yaml", 5, "ClusterStagedUpdateRun/go"),
@@ -40,7 +43,7 @@ OTHERS = [
     replace(NOT_THERE[1], object="ClusterStagedUpdateRun/other"),
     replace(NOT_THERE[1], field="spec.x", message="is wrong"),
 ]
-UNTIL = "waits until the errors in {} are corrected, as {} may be there"
+UNTIL = "waits until the error at {}:1 is corrected, as {} may be there"
 
 
 def commit(*names: PlacementKey) -> Inputs:
@@ -50,8 +53,8 @@ def commit(*names: PlacementKey) -> Inputs:
         "runs": {one.key: one for one in RUNS},
         "evictions": {one.name: one for one in EVICTIONS},
     }
-    misread = {key: MISREAD[key] for key in names}
-    desired = Desired(commit="d", objects=objects, misread=misread, faults=tuple(sorted((*NOT_THERE, *OTHERS))))
+    wrong = [MISREAD[key] for key in names]
+    desired = Desired(commit="d", objects=objects, faults=tuple(sorted((*NOT_THERE, *OTHERS, *wrong))))
     return Inputs(desired=desired, before=FleetState(placements={API: record("api")}), observations={}, now=NOW)
 
 
@@ -66,7 +69,7 @@ def test_what_names_a_placement_with_an_error_waits_and_nothing_else_does() -> N
         )
     ]
     objects = {**given.desired.objects, "runs": {RUNS[2].key: RUNS[2]}, "evictions": {e.name: e for e in EVICTIONS[1:]}}
-    expected = replace(given.desired, objects=objects, faults=tuple(sorted((*OTHERS, *waits))))
+    expected = replace(given.desired, objects=objects, faults=tuple(sorted((*OTHERS, *waits, *MISREAD.values()))))
     assert with_errors_waited_for(given) == replace(given, desired=expected)
 
 

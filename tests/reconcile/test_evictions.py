@@ -51,7 +51,6 @@ def error(path: str, object_: str = "", severity: Severity = Severity.ERROR) -> 
 UNREAD = error("budgets/web.yaml")
 OF_WEB = error("budgets/all.yaml", "ClusterResourcePlacementDisruptionBudget/web")
 BOTH = {WEB: (A, C), SHOP: (B,)}
-UNREADABLE = ReconcileText.FILE_CONFIG_REPO_CANNOT_READ()
 
 
 def budget_of(name: str) -> str:
@@ -73,7 +72,6 @@ def refused(fault: Fault) -> str:
         (wanted(C, B, A), {}, BOTH, {}),
         (wanted(A, B, C), {"a": A}, {WEB: (C,), SHOP: (B,)}, {}),
         (wanted(A), {"a": A}, {}, {}),
-        (wanted(A, B, C, holds_removals=True), {"b": B}, {}, {"a": UNREADABLE, "c": UNREADABLE}),
         (
             wanted(A, B, C, faults=(UNREAD,)),
             {},
@@ -124,7 +122,6 @@ def test_evictions_are_remembered_as_long_as_their_files_are_there() -> None:
     known = {"a": A, "c": C}
     assert remembered(wanted(A, C), known, []) is known
     assert remembered(wanted(A), known, []) == {"a": A}
-    assert remembered(wanted(A, holds_removals=True), known, []) is known
     assert list(remembered(wanted(A, B, C), known, [B]).items()) == [("a", A), ("b", B), ("c", C)]
     later = of("a", cluster="c9")
     assert remembered(wanted(A, C), known, [later]) == {"a": later, "c": C}

@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from gitfleet.api.bindings import BindingState
-from gitfleet.api.holds import RemovalKind
 from gitfleet.api.objects import Manifest, ObjectKey
-from gitfleet.api.overrides import JsonPatch
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.runs import ClusterUpdate, RunRecord, StageStatus
 from gitfleet.api.strategies import RolloutStrategy, RolloutStrategyType
@@ -22,15 +20,17 @@ from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Subject
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import Create, Delete, Update
-from gitfleet.model.rolling import Held, MoveKind, RolloutPlan
+from gitfleet.model.removals import WantedObjects
+from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.reconcile import Memo
 from gitfleet.reconcile.later_steps import remaining_operations, when_rolled_out, with_namespaces
 from gitfleet.rollout import staged
-from tests.reconcile.test_holds import failure
+from tests.gates import OPEN
+from tests.reconcile.test_placements import failure
 from tests.reconcile.test_runs import asked, known
-from tests.removals.fleets import CLUSTERS, SHOP, WEB, config_map, fleet, hold, of_object, placed, with_web
+from tests.removals.fleets import CLUSTERS, SHOP, WEB, config_map, fleet, placed, with_web
 from tests.rollout.builders import NOW
 from tests.state import builders
 from tests.works.builders import obj, override, rule, snapshot
@@ -42,9 +42,9 @@ SETTINGS = PlacementKey("web", "settings")
 
 def held(record: PlacementRecord, *, asks: bool = False, moves: bool = True) -> RolloutPlan:
     """The plan of a rolling update that holds a cluster back, for good where it `asks` people."""
-    waiting = (Held(cluster="c2", kind=MoveKind.UPDATE, reason="later"),) if moves else ()
+    waiting = {"c2": "later"} if moves else {}
     return RolloutPlan(
-        moves=(), held=waiting, up_to_date=(), need_roll=True, wait=None, bindings=record.bindings,
+        moves=(), blocked=waiting, up_to_date=(), need_roll=True, wait=None, bindings=record.bindings,
         asks=("a person must",) if asks else (),
     )  # fmt: skip
 
@@ -138,8 +138,8 @@ def test_what_failed_and_what_was_decided_goes_along() -> None:
     assert (found.waiting, found.plans, found.inputs) == (given.waiting, given.plans, given.inputs)
 
 
-def test_overrides_are_those_of_the_commit_and_what_a_hold_keeps_stays() -> None:
-    """The override takes the namespace, and so all that is in it, from every cluster; where that is held, it stays."""
+def test_overrides_are_those_of_the_commit() -> None:
+    """The override takes the namespace, and so all that is in it, from every cluster."""
     one, new = override("gone", SPACE, rule(delete=True)), newer(A, SPACE, B)
     desired = Desired(commit="d", objects={"overrides": {one.override.key: one.override}})
     after = replace(new, overrides={one.override.key: (one,)})
@@ -150,23 +150,6 @@ def test_overrides_are_those_of_the_commit_and_what_a_hold_keeps_stays() -> None
     assert when_rolled_out(decision(after, plans=plans), Memo()).after.placements[WEB].bindings[0] == replace(
         new.placements[WEB].bindings[0], resource_snapshot="web-1-snapshot"
     )
-    waits = of_object(SPACE)
-    kept = hold("h", [replace(waits, kind=RemovalKind.OVERRIDDEN, cluster=name) for name in CLUSTERS], "why")
-    after = replace(after, holds={"h": kept})
-    found = when_rolled_out(decision(after, desired=desired, plans=plans), Memo())
-    assert {m.key.name for works in found.works.values() for w in works for m in w.manifests} == {"a", "b", "web", "s"}
-
-
-def test_an_object_that_is_held_and_stands_in_no_file_keeps_the_overrides_that_it_had() -> None:
-    """None, though the commit has one of the namespace by now; one that is written has that."""
-    one = override("front", SPACE, rule(JsonPatch("add", "/metadata/labels", {"tier": "front"})))
-    after = replace(NEW, overrides={one.override.key: (one,)}, holds={"h": hold("h", [of_object(SPACE)], "why")})
-    after = with_web(after, newer(A, SPACE).placements[WEB])
-    plans = {WEB: held(NEW.placements[WEB])}
-    for payload, references in (((A,), ()), ((A, SPACE), (one.reference,))):
-        desired = Desired(commit="d", objects={"overrides": {one.override.key: one.override}}, payload=payload)
-        found = when_rolled_out(decision(after, desired=desired, plans=plans), Memo())
-        assert [b.cluster_resource_overrides for b in found.after.placements[WEB].bindings] == [references] * 2
 
 
 def test_what_cannot_be_rendered_is_noted_and_the_others_are() -> None:
@@ -223,7 +206,7 @@ def run(name: str, *clusters: str, **more: Any) -> RunRecord:
     return replace(known(name), status=status, **more)
 
 
-OVER = replace(run("over", "c1"), status=staged.lost_run(asked("over"), NOW).status)
+OVER = replace(run("over", "c1"), status=staged.new_run(asked("over", began_elsewhere="is over"), NOW).status)
 LATER = timedelta(hours=2)
 FRONT = override("front", A, rule(region="eu"))
 
@@ -357,7 +340,8 @@ def test_what_is_left_is_what_is_not_done_now() -> None:
     shop = Work(placement=SHOP, cluster="c1", generation=1, snapshot="s", manifests=(s,))
     works = {"c1": (*work("c1", OTHER_A, B)["c1"], shop)}
     seen = {"c1": observed("c1", after)}
-    given = replace(decision(after, works=works), inputs=replace(decision(after).inputs, observations=seen))
+    after = replace(after, wanted=WantedObjects({WEB: {"c1": {A.key.identity, B.key.identity}}}))
+    given = replace(decision(after, works=works, gate=OPEN), inputs=replace(decision(after).inputs, observations=seen))
     fresh = {"c1": ClusterObservation(cluster="c1", reachable=True, live={B.key: None})}
     every = remaining_operations(given, (), fresh, Memo())
     assert [(type(one), one.key.name, one.cluster) for one in every if one.placement == WEB] == [

@@ -23,7 +23,6 @@ WEB = PlacementKey("", "web")
 EXTERNAL = record()
 ROLLING = replace(EXTERNAL, placement=replace(EXTERNAL.placement, strategy=RolloutStrategy()))
 PIN = Pin(name="web", placement=WEB, snapshot=0, digest="hash-0", reason="1 burns", origin=Origin("pins/web.yaml", 2))
-NEWEST = replace(PIN, snapshot=1, digest="hash-1")
 WHERE = "pins/web.yaml:2"
 AT_0 = f"{WHERE} " + ReconcileText.KEEPS_CONTENT_SNAPSHOT(what="it", snapshot="0")
 
@@ -40,7 +39,8 @@ OTHER_DIGEST = ReconcileText.SNAPSHOT_DIGEST_OTHER_CONTENT(
     snapshot="0", placement="web", hash="hash-0"
 ) + ReconcileText.WRITE_ONLY_IF_MEANT(content="")
 STOPS = ReconcileText.UNTIL_THEN_NOTHING_ROLLED_OUT(why="")
-LOST = ReconcileText.OBJECTS_SNAPSHOT_NOT_ALL_STATE(snapshot="0") + " or remove the file"
+LOST = ReconcileText.OBJECTS_SNAPSHOT_NOT_ALL_STATE(snapshot="0")
+REMOVE = ReconcileText.REMOVE_FILE_UNTIL_THEN_NOTHING(why=LOST)
 BACK = replace(ROLLING, resource_snapshots=(*ROLLING.resource_snapshots, replace(snapshot(2), hash="hash-0")))
 UNLOADED = replace(ROLLING, resource_snapshots=(replace(snapshot(0), manifests=None), snapshot(1)))
 
@@ -60,31 +60,17 @@ UNLOADED = replace(ROLLING, resource_snapshots=(replace(snapshot(0), manifests=N
         (ROLLING, replace(PIN, snapshot=7), Followed(replace(PIN, snapshot=7), why=NO_SNAPSHOT + STOPS)),
         (ROLLING, replace(PIN, digest="x"), Followed(replace(PIN, digest="x"), why=OTHER_DIGEST + STOPS)),
         (replace(ROLLING, resource_snapshots=()), PIN, Followed(PIN, why=NONE_AT_ALL + STOPS)),
-        (UNLOADED, PIN, Followed(PIN, why=LOST + STOPS)),
+        (UNLOADED, PIN, Followed(PIN, why=REMOVE)),
     ],
 )
 def test_what_a_pin_keeps_of_its_placement(of: PlacementRecord, pin: Pin | None, found: Followed | None) -> None:
-    for holds in (False, True):
-        assert followed(of, pin, wanted(holds_removals=holds)) == found
-
-
-def test_a_pin_whose_file_cannot_be_read_keeps_what_it_kept() -> None:
-    pinned = with_pin(ROLLING, Followed(PIN, snapshot(0)), "", NOW)
-    assert pinned.is_pinned
-    assert followed(pinned, None, wanted(holds_removals=True)) == Followed(None, snapshot(1))
-    assert followed(pinned, None, wanted()) is None
-    assert with_pin(pinned, Followed(None, snapshot(1)), "", NOW) is pinned
+    assert followed(of, pin, wanted()) == found
 
 
 @pytest.mark.parametrize(
     ("found", "waiting", "status", "message"),
     [
-        (
-            Followed(PIN, snapshot(0)),
-            "",
-            "True",
-            (f"{AT_0} (1 burns); " + ReconcileText.NOTHING_NEWER_WAITS()),
-        ),
+        (Followed(PIN, snapshot(0)), "", "True", (f"{AT_0} (1 burns); " + ReconcileText.NOTHING_NEWER_WAITS())),
         (
             Followed(replace(PIN, reason=""), snapshot(0)),
             "snapshot 1",

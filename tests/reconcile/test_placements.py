@@ -15,11 +15,11 @@ from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.clusters import MemberCluster, Taint
 from gitfleet.api.conditions import Status
 from gitfleet.api.faults import LastGood
-from gitfleet.api.fleet import FleetConfig, ListedPlugin, MassDelete
+from gitfleet.api.fleet import FleetConfig, ListedPlugin, RemovalSettings
 from gitfleet.api.freeze_files import FREEZES, Freeze
 from gitfleet.api.freezes import FreezeScope
 from gitfleet.api.inventory import InventoryEntry
-from gitfleet.api.labels import LabelRequirement, LabelSelector
+from gitfleet.api.labels import LabelSelector
 from gitfleet.api.objects import GroupKind, Manifest
 from gitfleet.api.overrides import JsonPatch, Override
 from gitfleet.api.pins import Pin
@@ -28,24 +28,20 @@ from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.staged import DisruptionBudget, StagedStrategy
 from gitfleet.api.strategies import RolloutStrategy, RolloutStrategyType
 from gitfleet.api.values import NamespacedName
-from gitfleet.cli.texts import CliText
 from gitfleet.model.decisions import Inputs
-from gitfleet.model.desired import Desired, Misread
-from gitfleet.model.failures import Failures, Subject
+from gitfleet.model.desired import Desired
+from gitfleet.model.failures import Failure, Failures, Subject, attempt
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.rolling import Frozen, MoveKind
-from gitfleet.model.state import FleetState, MisreadObjects, PlacementRecord
+from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.reconcile.placements import Decided, PlacementsMemo, decide_placements, settle_placement
 from gitfleet.reconcile.runs import Advanced, Beside
 from gitfleet.reconcile.shared import Shared, SharedMemo, prepare, with_settings
-from gitfleet.reconcile.unsaid import misread_selections, unsaid_selections
-from gitfleet.removals import Kept
-from gitfleet.rollout import eviction_waits, owners_of
+from gitfleet.rollout import owners_of
 from gitfleet.rollout.texts import RolloutText
-from gitfleet.works import Unwritten
+from gitfleet.snapshots.texts import SnapshotsText
 from tests.reconcile.test_evictions import of as eviction
-from tests.reconcile.test_holds import failure
 from tests.reconcile.test_runs import asked, known
 from tests.removals.fleets import SHOP, WEB, config_map
 from tests.rollout.builders import NOW
@@ -158,10 +154,15 @@ def settled() -> Pass:
     return rolled_out()
 
 
-def held(**kept: Any) -> Kept:
-    """What must stay."""
-    fields: dict[str, Any] = {name: {WEB: frozenset(those)} for name, those in kept.items()}
-    return Kept(**fields)
+def failure(subject: Subject) -> Failure:
+    """Something that could not be decided."""
+
+    def breaks() -> None:
+        raise ValueError("no")
+
+    found = attempt(subject, breaks)
+    assert isinstance(found, Failure)
+    return found
 
 
 def failed_on(cluster: str, key: PlacementKey = WEB) -> observe.Seen:
@@ -173,7 +174,6 @@ def failed_on(cluster: str, key: PlacementKey = WEB) -> observe.Seen:
 
 FRONT = override("front", SPACE, rule(JsonPatch("add", "/metadata/labels", {"tier": "front"})))
 OVERRIDES: dict[Any, Override] = {FRONT.override.key: FRONT.override}
-IDENTITY = A.key.identity
 
 
 @pytest.mark.parametrize(
@@ -197,14 +197,6 @@ IDENTITY = A.key.identity
         (lambda one: one, {"evictions": {SHOP: (eviction("a"),)}}, False),
         (lambda one: replace(one, seen=failed_on("c1")), {}, True),
         (lambda one: replace(one, seen=failed_on("c9", SHOP)), {}, False),
-        (lambda one: one, {"kept": held(overridden=())}, True),
-        (lambda one: one, {"kept": Kept(overridden={SHOP: {"c1": frozenset({IDENTITY})}})}, False),
-        (lambda one: one, {"kept": held(unwritten=[IDENTITY])}, True),
-        (lambda one: one, {"kept": held(unwritten=())}, False),
-        (lambda one: one, {"kept": held(objects=[IDENTITY])}, False),
-        (lambda one: one, {"kept": held(bindings=["c1"])}, False),
-        (lambda one: one, {"kept": Kept(placements=frozenset({WEB}))}, False),
-        (lambda one: one, {"kept": Kept(placements=frozenset({SHOP}))}, False),
         (lambda one: replace(one, failures=(failure(Subject.of_placement(WEB)),)), {}, True),
         (lambda one: replace(one, failures=(failure(Subject.of_placement(SHOP)),)), {}, False),
         (lambda one: replace(one, memo=replace(one.memo, seen=None)), {}, True),
@@ -215,8 +207,6 @@ IDENTITY = A.key.identity
 def test_a_placement_is_decided_again_only_where_something_changed_for_it(
     change: Callable[[Pass], Pass], more: dict[str, Any], again: bool
 ) -> None:
-    if more.get("kept") == held(overridden=()):
-        more = {"kept": Kept(overridden={WEB: {"c1": frozenset({IDENTITY})}})}
     before = settled()
     found = change(before).decide(**more)
     assert (found.decided[WEB] is not before.memo.decided[WEB]) is again
@@ -259,22 +249,6 @@ def test_what_moves_or_waits_is_decided_again() -> None:
     assert twice.memo.decided[WEB].lasting and twice.decide().decided[WEB] is twice.memo.decided[WEB]
 
 
-def test_what_a_hold_keeps_is_decided_once_more_when_the_hold_changes() -> None:
-    kept = held(objects=[B.key.identity])
-    with_b = rolled_out(payload=(SPACE, A, B))
-    without = with_b.write(payload=(SPACE, A))
-    first = without.then(kept=kept)
-    assert first.memo.decided[WEB].objects == {B.key.identity}
-    assert first.record().latest_resources == with_b.record().latest_resources
-    assert first.memo.decided[WEB].lasting
-    assert first.decide(kept=kept).decided[WEB] is first.memo.decided[WEB]
-    both = replace(kept, placements=frozenset({WEB}))
-    assert first.decide(kept=both).decided[WEB] is not first.memo.decided[WEB], "the whole takes their place"
-    released = first.decide().decided[WEB]
-    assert released.objects == frozenset()
-    assert released.record.latest_resources != with_b.record().latest_resources
-
-
 ONE = PlacementPolicy(placement_type=PlacementType.PICK_FIXED, cluster_names=("c1",))
 
 
@@ -283,50 +257,14 @@ def states(record: PlacementRecord) -> list[tuple[str, str, bool]]:
     return [(b.cluster, b.state, b.deleting is not None) for b in record.bindings]
 
 
-@pytest.mark.parametrize(
-    ("bindings", "state", "kept", "key", "more"),
-    [
-        ([], BindingState.UNSCHEDULED, [], True, ""),
-        (["c1"], BindingState.UNSCHEDULED, [], True, ""),
-        (["c2"], BindingState.BOUND, ["c2"], False, "; 1 more kept by a hold"),
-        (["c2", "c1", "c9"], BindingState.BOUND, ["c2"], False, "; 1 more kept by a hold"),
-    ],
-)
-def test_a_cluster_that_is_picked_no_more_stays_while_that_is_held(
-    bindings: list[str], state: BindingState, kept: list[str], key: bool, more: str
-) -> None:
-    fewer = settled().write(objects={"placements": {WEB: place(policy=ONE)}})
-    found = fewer.decide(kept=held(bindings=bindings)).decided[WEB]
-    assert {(cluster, one) for cluster, one, _ in states(found.record)} == {("c1", "Bound"), ("c2", state.value)}
-    assert found.clusters == frozenset(kept)
-    assert bool(found.record.schedule_key) is key and found.record.schedule_key is not None
-    scheduled = found.record.scheduled
-    assert scheduled is not None and scheduled.status is Status.TRUE
-    assert scheduled.message.endswith(more) and (part(CliText.PICKED_KEPT_HOLD) in scheduled.message) is bool(more)
-    assert [b.cluster for b in found.record.bindings] == ["c1", "c2"]
-    assert found.record.bindings[1] == fewer.record().bindings[1] or not kept
-
-
-def test_a_binding_that_is_held_is_decided_in_every_pass_and_the_same_each_time() -> None:
-    kept = held(bindings=["c2"])
-    first = settled().write(objects={"placements": {WEB: place(policy=ONE)}}).then(kept=kept)
-    second = first.then(kept=kept)
-    assert second.record() is first.record() and second.memo.decided[WEB].clusters == {"c2"}
-    assert second.decide(kept=replace(kept, placements=frozenset({WEB}))).decided[WEB].clusters == frozenset()
-
-
 def test_a_selector_that_selects_nothing_usable_says_so_and_keeps_what_is_there() -> None:
-    bad = LabelSelector({}, (LabelRequirement("tier", "Like"),))
-    selectors = (ResourceSelector(group="", version="v1", kind="Namespace", label_selector=bad),)
+    selectors = (ResourceSelector(group="", version="v1", kind="Namespace"),) * 2
     wrong = settled().write(objects={"placements": {WEB: place(selectors=selectors)}})
-    found = wrong.decide(kept=held(bindings=["c2"]))
-    one = found.decided[WEB]
+    one = wrong.decide().decided[WEB]
     assert one.record.scheduled is not None and one.record.scheduled.reason == "InvalidResourceSelectors"
     assert one.record.scheduled.status is Status.FALSE and one.record.scheduled.last_transition_time == NOW
-    assert "Like" in one.record.scheduled.message
-    assert one.clusters == {"c2"} and one.record.bindings == settled().record().bindings
-    assert found.unsaid == {WEB: frozenset()}
-    assert wrong.decide().decided[WEB].clusters == frozenset()
+    assert part(SnapshotsText.SELECTED_MORE_ONCE) in one.record.scheduled.message
+    assert one.record.bindings == settled().record().bindings
 
 
 def test_the_time_of_a_pass_is_that_of_its_conditions_and_of_what_plugins_see() -> None:
@@ -347,18 +285,6 @@ def test_the_profile_of_the_fleet_schedules_and_what_it_gave_lasts() -> None:
     assert [b.cluster for b in first.record().bindings] == ["c1", "c2"]
     rests = first.with_record(bindings=tuple(map(available, first.record().bindings))).then().then()
     assert rests.decide().decided[WEB] is rests.memo.decided[WEB]
-
-
-def test_a_placement_that_is_scheduled_anew_keeps_what_is_held() -> None:
-    """Objects, and no new cluster whose removal is held; those that it has stay."""
-    with_b, three = rolled_out(payload=(SPACE, A, B)), builders.cluster("c3")
-    kept = Kept(objects={WEB: frozenset({B.key.identity})}, clusters=frozenset({"c1", "c3"}))
-    grown = with_b.write(payload=(SPACE, A)).with_clusters(c3=three)
-    failures = Failures()
-    found = grown.decide(failures, kept=kept).decided[WEB]
-    assert found.objects == kept.objects[WEB] and not failures.found
-    assert [b.cluster for b in found.record.bindings] == ["c1", "c2"]
-    assert [b.cluster for b in grown.decide().decided[WEB].record.bindings] == ["c1", "c2", "c3"]
 
 
 def test_what_was_scheduled_is_scheduled_once() -> None:
@@ -393,13 +319,6 @@ def test_what_an_override_sees_of_a_cluster_is_kept_in_the_binding() -> None:
     ]  # fmt: skip
 
 
-def test_what_is_held_of_a_selection_that_cannot_be_used_stays_held() -> None:
-    bad = LabelSelector({}, (LabelRequirement("tier", "Like"),))
-    selectors = (ResourceSelector(group="", version="v1", kind="Namespace", label_selector=bad),)
-    wrong = settled().write(objects={"placements": {WEB: place(selectors=selectors)}})
-    assert wrong.decide(kept=held(objects=[IDENTITY])).decided[WEB].objects == {IDENTITY}
-
-
 def test_a_removal_that_nothing_asks_for_is_taken_back_and_one_of_a_leaving_cluster_begins() -> None:
     back = settled().with_binding(1, deleting=NOW).decide().decided[WEB]
     assert states(back.record) == states(settled().record())
@@ -409,36 +328,7 @@ def test_a_removal_that_nothing_asks_for_is_taken_back_and_one_of_a_leaving_clus
     assert [move.cluster for move in plan(leaving).moves] == ["c2"]
 
 
-DELETES = override("gone", SPACE, rule(delete=True))
-
-
-def test_an_object_that_an_override_deletes_stays_where_that_is_held() -> None:
-    rests, kept = settled(), Kept(overridden=KEPT.overridden, unwritten=KEPT.unwritten)
-    before = replace(rests.before, overrides={DELETES.override.key: (DELETES,)})
-    given = replace(rests, before=before).write(objects={"overrides": {DELETES.override.key: DELETES.override}})
-    for wanted, overridden, unwritten in (
-        (replace(kept, unwritten={}), KEPT.overridden[WEB], frozenset()),
-        (replace(kept, overridden={}), {}, {IDENTITY}),
-        (kept, {}, {IDENTITY}),
-    ):
-        failures = Failures()
-        found = given.decide(failures, kept=wanted).decided[WEB]
-        assert (dict(found.overridden), found.unwritten) == (overridden, unwritten) and not failures.found
-        concerned = {"c1": bool(overridden or unwritten), "c2": bool(unwritten)}
-        assert found.plan is not None
-        updates = {move.cluster for move in found.plan.moves} | {one.cluster for one in found.plan.held}
-        assert updates == {name for name, stays in concerned.items() if not stays}
-
-
-KEPT = Kept(
-    objects={WEB: frozenset({IDENTITY})},
-    bindings={WEB: frozenset({"c1"})},
-    overridden={WEB: {"c1": frozenset({IDENTITY})}},
-    unwritten={WEB: frozenset({IDENTITY})},
-)
-
-
-def test_what_cannot_be_decided_stays_as_it_is_and_keeps_what_is_held() -> None:
+def test_what_cannot_be_decided_stays_as_it_is() -> None:
     """Its override cannot be read; or something before it failed; the other placement is decided."""
     both = rolled_out(PLACEMENT, place(SHOP, selectors=(replace(SELECTS_WEB[0], name="other"),)))
     broken = both.with_binding(cluster_resource_overrides=("x-0",))
@@ -447,19 +337,9 @@ def test_what_cannot_be_decided_stays_as_it_is_and_keeps_what_is_held() -> None:
         (replace(broken, failures=(failure(Subject.of_placement(WEB)),)), {}),
     ):
         failures = Failures(given.failures)
-        found = given.decide(failures, kept=KEPT, **more)
-        assert found.decided[WEB] == Decided(
-            given.record(),
-            objects=KEPT.objects[WEB],
-            clusters=KEPT.bindings[WEB],
-            overridden=KEPT.overridden[WEB],
-            unwritten=KEPT.unwritten[WEB],
-        )
-        assert found.decided[WEB].record is given.record()
+        found = given.decide(failures, **more)
+        assert found.decided[WEB] == Decided(given.record()) and found.decided[WEB].record is given.record()
         assert [one.subject for one in failures.found] == [Subject.of_placement(WEB)]
-        assert found.unsaid == {WEB: {SPACE.key.identity, IDENTITY}}
-        plain = given.decide(Failures(given.failures), **more).decided[WEB]
-        assert plain == Decided(given.record())
         assert found.decided[SHOP].record is both.record(SHOP)
 
 
@@ -493,8 +373,8 @@ def test_a_rollout_is_held_by_freezes_and_quarantines_and_silence() -> None:
         (newer.write(objects=bad(digest)), {"c1": "it burns", "c2": "it burns"}),
     ):
         found = plan(change.decide())
-        assert not found.moves and {one.cluster for one in found.held} == reasons.keys()
-        assert all(reasons[one.cluster] in one.reason for one in found.held)
+        assert not found.moves and found.blocked.keys() == reasons.keys()
+        assert all(reasons[name] in why for name, why in found.blocked.items())
     early = replace(newer, now=NOW + timedelta(minutes=10))
     silent = early.with_clusters(c1=builders.cluster("c1", healthy="Unknown"), c2=builders.cluster("c2"))
     skipping = plan(silent.decide())
@@ -504,7 +384,6 @@ def test_a_rollout_is_held_by_freezes_and_quarantines_and_silence() -> None:
     assert [move.cluster for move in waiting.moves] != ["c2"]
     disturbed = plan(newer.decide(disturbed={WEB: frozenset({"c2"})}))
     assert disturbed.moves == (), "what may be down counts as unavailable"
-    assert plan(newer.decide(kept=Kept(placements=frozenset({SHOP})))).moves
 
 
 def plan(memo: PlacementsMemo) -> Any:
@@ -512,19 +391,6 @@ def plan(memo: PlacementsMemo) -> Any:
     found = memo.decided[WEB].plan
     assert found is not None
     return found
-
-
-def test_a_placement_whose_removal_is_held_gets_nothing_new() -> None:
-    kept = Kept(placements=frozenset({WEB}))
-    newer = replace(settled().write(payload=(SPACE, A, B)), memo=PlacementsMemo())
-    found = newer.decide(kept=kept).decided[WEB]
-    assert (found.record.latest_resources, found.plan) == (settled().record().latest_resources, None)
-    run = known("go")
-    running = replace(newer, before=replace(newer.before, runs={run.key: run}))
-    running = running.write(objects={"runs": {run.key: asked("go")}})
-    assert running.decide(kept=kept).decided[WEB].runs is None
-    advanced = running.decide().decided[WEB].runs
-    assert advanced is not None and [one.key for one in advanced.runs] == [run.key]
 
 
 def test_an_external_placement_is_moved_by_its_runs_alone() -> None:
@@ -578,64 +444,19 @@ def test_an_eviction_takes_a_placement_off_a_cluster_and_waits_for_a_freeze() ->
     assert [gone for _, _, gone in states(refused.record)] == [False, False]
 
 
-def test_a_placement_that_leaves_stays_where_another_one_takes_over() -> None:
-    """Those that stay are decided first; the answer keeps the order of the placements."""
-    both = settled()
-    leaving = both.write(objects={"placements": {WEB: place(deleting=NOW), SHOP: place(SHOP, strategy=EXTERNAL)}})
-    found = leaving.decide()
-    assert list(found.decided) == [WEB, SHOP]
-    assert states(found.decided[WEB].record) == [("c1", "Bound", False), ("c2", "Bound", False)]
-    assert [(one.cluster, one.awaits) for one in plan(found).held] == [("c1", SHOP), ("c2", SHOP)]
-    alone = both.write(objects={"placements": {WEB: place(deleting=NOW)}}).decide()
-    assert [gone for _, _, gone in states(alone.decided[WEB].record)] == [True, False]
-    has_all = replace(rolled_out(place(SHOP)).record(SHOP), placement=place(SHOP))
-    pinned = replace(
-        has_all,
-        resource_snapshots=(replace(has_all.resource_snapshots[-1], documents=(), manifests=()),),
-        conditions=(*has_all.conditions, builders.condition("ClusterResourcePlacementPinned", "False", "x")),
-    )
-    taken = both.write(objects={"placements": {WEB: place(deleting=NOW), SHOP: place(SHOP)}})
-    wrong = Pin(name="p", placement=SHOP, snapshot=7)
-    before = replace(taken.before, placements={**taken.before.placements, SHOP: pinned})
-    waits = replace(taken, before=before).decide(pins={SHOP: wrong})
-    assert [(one.cluster, one.awaits) for one in plan(waits).held] == [("c1", SHOP), ("c2", SHOP)], "a pin keeps less"
-    late = PlacementKey("", "late")
-    wrong_file = {late: Misread("placements/late.yaml", place(late))}
-    unread = both.write(objects={"placements": {WEB: place(deleting=NOW)}}, misread=wrong_file).decide()
-    assert [(one.cluster, one.awaits) for one in plan(unread).held] == [("c1", late), ("c2", late)], "it may select it"
-    still = leaving.write(objects=frozen()).decide()
-    assert all("frozen by" in one.reason for one in plan(still).held), "the end of a freeze is known"
-
-
 def test_what_a_memo_says_of_all_its_decisions() -> None:
     record = settled().record()
     wait, other = Frozen("frozen by night", LATER), Frozen("frozen by day", None)
     a, b = eviction("a"), eviction("b")
     memo = PlacementsMemo(
         decided={
-            WEB: Decided(
-                record, plan(begun().then().memo), frozen=((a, wait), (b, other)), objects=frozenset({IDENTITY}),
-                clusters=frozenset({"c1"}), overridden={"c1": frozenset({IDENTITY})},
-            ),
+            WEB: Decided(record, plan(begun().then().memo), frozen=((a, wait), (b, other))),
             SHOP: Decided(record, runs=Advanced(runs=(known("go"),))),
         }
     )  # fmt: skip
     assert memo.plans() == {WEB: memo.decided[WEB].plan}
-    assert memo.frozen() == [(a, wait), (b, other)] and memo.wakes() == [LATER, None]
-    assert memo.waiting() == (eviction_waits(a, wait), eviction_waits(b, other))
+    assert memo.frozen() == [(a, wait), (b, other)]
     assert memo.runs() == {WEB: Advanced(), SHOP: Advanced(runs=(known("go"),))}
-    wanted = Kept(
-        placements=frozenset({SHOP}),
-        objects={SHOP: frozenset({IDENTITY})},
-        bindings={SHOP: frozenset({"c2"})},
-        overridden={SHOP: {"c2": frozenset({IDENTITY})}},
-    )
-    assert memo.kept(wanted) == replace(
-        wanted,
-        objects={WEB: frozenset({IDENTITY})},
-        bindings={WEB: frozenset({"c1"})},
-        overridden={WEB: {"c1": frozenset({IDENTITY})}},
-    )
 
 
 @pytest.mark.parametrize("deleting", [None, NOW])
@@ -643,11 +464,7 @@ def test_a_settled_placement_is_gone_when_nothing_of_it_is_left(deleting: dateti
     old = replace(settled().record(), placement=place(deleting=deleting))
     given_up = replace(old, bindings=tuple(replace(b, deleting=NOW) for b in old.bindings))
     owned = {"c1": {A.key: InventoryEntry(key=A.key, placement=WEB)}}
-    for record, inventory, left in (
-        (old, {}, ["c1", "c2"]),
-        (given_up, owned, ["c1"]),
-        (given_up, {}, []),
-    ):
+    for record, inventory, left in ((old, {}, ["c1", "c2"]), (given_up, owned, ["c1"]), (given_up, {}, [])):
         failures = Failures()
         owners = owners_of({WEB: record}, inventory, failures)
         found = settle_placement(record, NOTHING, owners, LATER, failures)
@@ -662,73 +479,6 @@ def test_a_settled_placement_is_gone_when_nothing_of_it_is_left(deleting: dateti
     assert [c.last_transition_time for c in seen.conditions if c.status is Status.FALSE] == [LATER]
 
 
-def test_what_is_selected_and_in_no_snapshot_is_said() -> None:
-    """Of one that is pinned, could not be decided or cannot be used as a whole: what each selector picks."""
-    rests = settled()
-    bad_one = replace(SELECTS_WEB[0], name=None, label_selector=LabelSelector({}, (LabelRequirement("t", "Like"),)))
-    shared = rests.shared()
-    pinned, unusable = (
-        replace(rests.record(), conditions=(builders.condition(f"ClusterResourcePlacement{type_}", "False", reason),))
-        for type_, reason in (("Pinned", "x"), ("Scheduled", "InvalidResourceSelectors"))
-    )
-    other = replace(unusable, conditions=(replace(unusable.conditions[0], reason="SchedulingPolicyUnfulfilled"),))
-    every = frozenset({SPACE.key.identity, IDENTITY})
-    for record, failed, found in (
-        (rests.record(), (), {}),
-        (pinned, (), {WEB: every}),
-        (unusable, (), {WEB: every}),
-        (rests.record(), (WEB,), {WEB: every}),
-        (rests.record(), (SHOP,), {}),
-        (other, (), {}),
-        (replace(rests.record(), conditions=()), (), {}),
-    ):
-        failures = Failures([failure(Subject.of_placement(key)) for key in failed])
-        assert unsaid_selections({WEB: record}, shared, failures) == found
-    for selectors, selected in (
-        ((bad_one,), frozenset()),
-        ((bad_one, *SELECTS_WEB), every),
-        ((*SELECTS_WEB, bad_one), every),
-    ):
-        wrong = rests.write(objects={"placements": {WEB: place(selectors=selectors)}}).shared()
-        assert unsaid_selections({WEB: pinned}, wrong, Failures()) == {WEB: selected}
-    gone = rests.write(objects={"placements": {}}).shared()
-    assert unsaid_selections({WEB: pinned}, gone, Failures()) == {}
-    late = place(selectors=(replace(SELECTS_WEB[0], name="other"),))
-    later = rests.write(payload=(SPACE, A, OTHER)).shared()
-    waiting = replace(later, inputs=replace(later.inputs, waiting={WEB: late}))
-    for record, selected in ((rests.record(), frozenset()), (pinned, every)):
-        assert unsaid_selections({WEB: record}, waiting, Failures()) == {WEB: selected | {OTHER.key.identity}}
-    shop = replace(waiting, inputs=replace(later.inputs, waiting={SHOP: late}))
-    assert unsaid_selections({WEB: rests.record()}, shop, Failures()) == {}
-
-
-def test_what_a_placement_with_an_error_may_select_is_known() -> None:
-    """What its file says; where that is not known, what it has had and is still written, all of it when it leaves."""
-    rests, every = settled(), frozenset({SPACE.key.identity, IDENTITY})
-    other = place(selectors=(replace(SELECTS_WEB[0], name="other"),))
-    broken: Any = object()
-    unread = replace(rests.record(), resource_snapshots=(broken,))
-    leaves = replace(rests.record(), placement=place(deleting=NOW))
-    for placement, record, payload, found, failed in (
-        (other, rests.record(), (SPACE, A, OTHER), {OTHER.key.identity}, 0),
-        (other, None, (SPACE, A, OTHER), {OTHER.key.identity}, 0),
-        (None, rests.record(), (SPACE, A, OTHER), every, 0),
-        (None, rests.record(), (SPACE,), {SPACE.key.identity}, 0),
-        (None, leaves, (SPACE,), every, 0),
-        (None, None, (SPACE, A), frozenset(), 0),
-        (replace(other, selectors=broken), rests.record(), (SPACE, A), frozenset(), 1),
-        (None, unread, (SPACE, A), frozenset(), 1),
-    ):
-        before = replace(rests.before, placements={WEB: record} if record is not None else {})
-        wrong = Misread("placements/web.yaml", placement)
-        given = replace(rests, before=before).write(payload=payload, misread={WEB: wrong}, objects={"placements": {}})
-        failures = Failures()
-        expected = {WEB: MisreadObjects("placements/web.yaml", frozenset(found))} if found else {}
-        assert misread_selections(given.shared(), failures) == expected
-        assert [one.subject for one in failures.found] == [Subject.of_placement(WEB)] * failed
-        assert given.decide().within(before).misread == expected
-
-
 def test_a_binding_is_in_force_again_when_its_cluster_comes_back() -> None:
     """Though it is picked no more: it is scheduled again."""
     left = settled().with_clusters(c2=replace(MEMBERS["c2"], deleting=NOW))
@@ -738,27 +488,12 @@ def test_a_binding_is_in_force_again_when_its_cluster_comes_back() -> None:
     assert [gone for _, _, gone in states(left.decide().decided[WEB].record)] == [False, True]
 
 
-def test_a_selection_that_cannot_be_read_is_empty_and_noted(monkeypatch: pytest.MonkeyPatch) -> None:
-    rests, failures = settled(), Failures([failure(Subject.of_placement(WEB))])
-
-    def breaks(*_: object) -> None:
-        raise ValueError("no")
-
-    monkeypatch.setattr("gitfleet.reconcile.unsaid.snapshots.select", breaks)
-    shared = rests.shared()
-    assert unsaid_selections({WEB: rests.record()}, shared, failures) == {WEB: frozenset()}
-    assert len(failures.found) == 2
-    late, failures = replace(shared, inputs=replace(shared.inputs, waiting={WEB: PLACEMENT})), Failures()
-    assert unsaid_selections({WEB: rests.record()}, late, failures) == {WEB: frozenset()}
-    assert [one.subject for one in failures.found] == [Subject.of_placement(WEB)]
-
-
 def test_what_placements_share_is_what_their_runs_see() -> None:
     bad = Quarantine(name="q", placement=WEB, digest="d", reason="it burns")
     before = replace(settled().before, overrides={FRONT.override.key: (FRONT,)})
     given = replace(settled(), before=before).write(objects={**frozen(), "overrides": OVERRIDES})
-    shared = given.shared(kept=KEPT, disturbed={WEB: frozenset({"c1"})}, quarantines={WEB: {"d": bad}})
-    assert shared.overrides == shared.every_override == (FRONT,) and shared.gates.freezes.found
+    shared = given.shared(disturbed={WEB: frozenset({"c1"})}, quarantines={WEB: {"d": bad}})
+    assert shared.overrides == shared.every_override == (FRONT,) and shared.gates.freezes.in_force
     for key, mine in ((WEB, True), (SHOP, False)):
         assert shared.beside(key) == Beside(
             inputs=shared.inputs,
@@ -766,8 +501,6 @@ def test_what_placements_share_is_what_their_runs_see() -> None:
             clusters=shared.clusters,
             overrides=(FRONT,),
             every_override=(FRONT,),
-            held=KEPT.overridden[WEB] if mine else {},
-            unwritten=Unwritten(KEPT.unwritten[WEB], (FRONT,)) if mine else Unwritten(),
             disturbed=frozenset({"c1"}) if mine else frozenset(),
             freezes=shared.gates.freezes,
             quarantined={"d": bad.sentence} if mine else {},
@@ -801,7 +534,7 @@ def test_a_pass_takes_over_what_the_one_before_prepared() -> None:
     assert again.payload is first.payload
     assert first.payload_memo is not None and first.disturbed == {SHOP: frozenset()}
     assert dict(again.digests) == {WEB: ((), b"")} and again.profile is profile
-    assert (again.evictions, again.gates.pins, again.gates.quarantines, again.deletions) == ({}, {}, {}, ())
+    assert (again.evictions, again.gates.pins, again.gates.quarantines) == ({}, {}, {})
 
 
 def test_an_override_that_is_gone_is_kept_while_a_binding_names_it() -> None:
@@ -835,14 +568,24 @@ def test_what_cannot_be_prepared_is_noted_and_the_rest_is() -> None:
 
 def test_the_settings_of_a_commit_go_into_the_state() -> None:
     plugin = ListedPlugin(name="TaintToleration")
-    config = FleetConfig(scheduler_plugins=(plugin,), mass_delete=MassDelete(max_percent=7))
+    config = FleetConfig(scheduler_plugins=(plugin,), removals=RemovalSettings(max_percent=7))
     good = {"a.yaml": (LastGood(blob="b", documents=(0,)),)}
     wanted = replace(settled().write(objects={**frozen(), "fleetconfigs": {"fleet": config}}).wanted, last_good=good)
     assert with_settings(settled().before, wanted) == replace(
         settled().before,
         observed_commit="e",
         scheduler_plugins=(plugin,),
-        mass_delete=MassDelete(max_percent=7),
+        removal_settings=RemovalSettings(max_percent=7),
         freezes=wanted.freezes,
         last_good=good,
     )
+
+
+def test_a_placement_takes_over_what_its_owner_selects_no_more() -> None:
+    """On clusters that are new to it: these count as updates. Where both select an object there is a conflict."""
+    one = (replace(SELECTS_WEB[0], name="other"),)
+    for owner, moves in (((), ["c1"]), ((place(SHOP, selectors=one),), ["c1"]), ((place(SHOP),), ["c1", "c2"])):
+        given = begun(PLACEMENT, *owner)
+        inventory = {name: {A.key: InventoryEntry(key=A.key, placement=SHOP, uid="u")} for name in MEMBERS}
+        found = replace(given, before=replace(given.before, inventory=inventory)).decide().decided[WEB].plan
+        assert found is not None and [move.cluster for move in found.moves] == moves

@@ -12,6 +12,7 @@ from gitfleet.api.objects import Origin
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.runs import RunRecord
+from gitfleet.api.stage_tasks import OnStageFailure
 from gitfleet.api.values import NamespacedName
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
@@ -68,9 +69,6 @@ RUN = of_run()
         (wanted(replace(A, digest="hash-3")), named(kept(A, since=EARLIER)), named(kept(A, digest="hash-3"))),
         (wanted(replace(A, reason="x")), named(kept(A, since=EARLIER)), named(kept(A, since=EARLIER, reason="x"))),
         (wanted(), named(kept(A)), {}),
-        (wanted(holds_removals=True), named(kept(A)), named(kept(A))),
-        (wanted(B, holds_removals=True), named(kept(A)), named(kept(A), kept(B))),
-        (wanted(replace(LIFTS, name="z"), holds_removals=True), named(kept(A)), named(kept(A))),
         (wanted(LIFTS), {}, {}),
         (wanted(LIFTS), named(kept(A)), {}),
         (wanted(), named(RUN), named(RUN)),
@@ -143,7 +141,7 @@ def test_what_holds_is_known_by_placement_and_digest() -> None:
 
 
 def test_a_run_that_begins_to_roll_back_quarantines_its_content_once() -> None:
-    trial = begun(stage(stuck_after=60.0, on_failure="Rollback"), clusters="a", bindings=had("a"))
+    trial = begun(stage(stuck_after=60.0, on_failure=OnStageFailure.ROLLBACK), clusters="a", bindings=had("a"))
     going = trial.request.run
     trial.request = replace(trial.request, now=NOW + timedelta(seconds=61))
     back = advance_run(trial.request).run

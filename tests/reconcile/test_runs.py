@@ -19,10 +19,12 @@ from gitfleet.api.objects import Origin
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.runs import ASKED_AT, ApprovalRequest, RunRecord
-from gitfleet.api.staged import Approval, Stage, StagedRun, StagedStrategy
+from gitfleet.api.stage_tasks import OnStageFailure
+from gitfleet.api.staged import Approval, RunState, Stage, StagedRun, StagedStrategy
 from gitfleet.api.values import NamespacedName
 from gitfleet.approvals import judge, unasked
 from gitfleet.approvals import wrong_approvals as wrong_answers
+from gitfleet.approvals.texts import ApprovalsText
 from gitfleet.model.approvals import ApprovalCommit, ApprovalFacts, Change
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
@@ -33,9 +35,9 @@ from gitfleet.reconcile.run_approvals import answers_to, asked_of_people, uncoun
 from gitfleet.reconcile.runs import Advanced, Beside, Runs, advance, runs_of, with_runs
 from gitfleet.rollout import staged
 from gitfleet.rollout.texts import RolloutText
-from gitfleet.works import Unwritten
 from tests.rollout.builders import NOW, condition, scheduled
 from tests.rollout.run_trials import APPROVAL, begun, frozen, had, record, stage, trial
+from tests.texts import part
 from tests.works.builders import NAMESPACE, override, rule, snapshot
 
 WEB = PlacementKey("", "web")
@@ -67,12 +69,12 @@ def requested(name: str, run: str, namespace: str = "", **more: Any) -> Approval
     return ApprovalRequest(key=NamespacedName(namespace, name), parent_run=run, **fields)
 
 
-def commit(*runs: StagedRun, approvals: Iterable[Approval] = (), holds: bool = False, **strategies: Stages) -> Desired:
+def commit(*runs: StagedRun, approvals: Iterable[Approval] = (), **strategies: Stages) -> Desired:
     """A commit with these runs and approvals, and strategies of these stages by name."""
     written = [StagedStrategy(key=NamespacedName("", name), stages=stages) for name, stages in strategies.items()]
     kinds: Mapping[str, Iterable[Any]] = {"runs": runs, "strategies": written, "approvals": approvals}
     objects = {kind: {one.key: one for one in ones} for kind, ones in kinds.items()}
-    return Desired(commit="c0ffee", objects=objects, holds_removals=holds)
+    return Desired(commit="c0ffee", objects=objects)
 
 
 def inputs(desired: Desired, *runs: RunRecord, requests: tuple[ApprovalRequest, ...] = (), **more: Any) -> Inputs:
@@ -87,16 +89,14 @@ def inputs(desired: Desired, *runs: RunRecord, requests: tuple[ApprovalRequest, 
         (commit(), [], [], []),
         (commit(asked("b"), asked("a")), [], [fresh("a"), fresh("b")], ["Run", "Run"]),
         (
-            commit(asked("a", "shop", state="Stop", resource_snapshot_index="3")),
+            commit(asked("a", "shop", state=RunState.STOP, resource_snapshot_index="3")),
             [],
-            [fresh("a", "shop", state="Stop", resource_snapshot_index="3")],
+            [fresh("a", "shop", state=RunState.STOP, resource_snapshot_index="3")],
             ["Stop"],
         ),
-        (commit(asked("a", state="Stop")), [known("a")], [known("a")], ["Stop"]),
-        (commit(asked("a")), [known("a", state="Stop")], [known("a", state="Stop")], ["Run"]),
+        (commit(asked("a", state=RunState.STOP)), [known("a")], [known("a")], ["Stop"]),
+        (commit(asked("a")), [known("a", state=RunState.STOP)], [known("a", state=RunState.STOP)], ["Run"]),
         (commit(), [known("a")], [], []),
-        (commit(holds=True), [known("a", state="Stop")], [known("a", state="Stop")], ["Stop"]),
-        (commit(holds=True), [known("a")], [known("a")], ["Run"]),
         (commit(asked("a", placement_name="shop")), [known("a")], [fresh("a", placement_name="shop")], ["Run"]),
         (commit(asked("a", strategy_name="x")), [known("a")], [fresh("a", strategy_name="x")], ["Run"]),
         (
@@ -156,7 +156,7 @@ def test_a_run_whose_strategy_cannot_be_read_says_where_the_error_is(
     assert (f"{path}:3" in said) is hides, said
 
 
-OVER = replace(known("over"), status=staged.lost_run(asked("over"), NOW).status)
+OVER = replace(known("over"), status=staged.new_run(asked("over", began_elsewhere="is over"), NOW).status)
 
 
 def test_unfinished_runs_are_in_the_order_in_which_they_were_seen() -> None:
@@ -212,12 +212,10 @@ def test_runs_advance_one_after_the_other_and_see_those_before_them() -> None:
     assert [(move.cluster, move.reason) for move in plan.moves] == [
         ("a", "run one, stage all: web-1-snapshot goes out")
     ]
-    assert [(one.cluster, one.reason) for one in plan.held] == [
-        ("b", ("run two: " + RolloutText.STAGE_UPDATES_MOST_SAME_TIME(stage="all", limit="1")))
-    ]
-    assert replace(plan, moves=(), held=()) == RolloutPlan(
+    assert plan.blocked == {"b": "run two: " + RolloutText.STAGE_UPDATES_MOST_SAME_TIME(stage="all", limit="1")}
+    assert replace(plan, moves=(), blocked={}) == RolloutPlan(
         moves=(),
-        held=(),
+        blocked={},
         up_to_date=(),
         need_roll=True,
         wait=None,
@@ -228,7 +226,8 @@ def test_runs_advance_one_after_the_other_and_see_those_before_them() -> None:
     desired = commit(asked("one"), asked("two", strategy_name="more"), all=ALL, more=more)
     shared = beside(desired, known("one"), fresh("two", strategy_name="more"))
     after = advance(WEB, record(scheduled("a")), SCHEDULED, shared, Failures())
-    assert "run `one` of the same placement is unfinished" in told(after.runs[1])
+    unfinished = RolloutText.RUN_SAME_PLACEMENT_UNFINISHED_ANOTHER
+    assert unfinished(other="one", strategy_name="all") in told(after.runs[1])
     assert after.plan is not None and after.plan.up_to_date == ()
     under_way = replace(begun(*ALL, bindings=had("ab")).step.run, key=NamespacedName("", "mid"))
     later = fresh("three", strategy_name="more")
@@ -236,7 +235,7 @@ def test_runs_advance_one_after_the_other_and_see_those_before_them() -> None:
     shared = beside(desired, known("one", strategy_name="more"), replace(under_way, created=NOW), later)
     after = advance(WEB, record(scheduled("a")), SCHEDULED, shared, Failures())
     assert [run.key.name for run in after.runs] == ["one", "mid", "three"]
-    assert "run `mid` of the same placement is unfinished" in told(after.runs[0]), "one that comes later counts, too"
+    assert unfinished(other="mid", strategy_name="all") in told(after.runs[0]), "one that comes later counts, too"
     assert after.runs[1].finished and told(after.runs[2]) == "UpdateRunStarted", "one that has just ended does not"
 
 
@@ -264,7 +263,7 @@ def test_a_run_that_cannot_be_advanced_stays_as_it_is() -> None:
     failures = Failures()
     request = requested("one-all", "one")
     shared = beside(commit(asked("one"), asked("two"), all=ALL), known("one"), fresh("two"))
-    runs = replace(shared.runs, requests={request.key: request}, states={NamespacedName("", "two"): "Run"})
+    runs = replace(shared.runs, requests={request.key: request}, states={NamespacedName("", "two"): RunState.RUN})
     bindings = had("a")
     after = advance(WEB, record(*bindings), SCHEDULED, replace(shared, runs=runs), failures)
     assert [told(run) if run.status.conditions else "" for run in after.runs] == ["", "UpdateRunStarted"]
@@ -278,7 +277,9 @@ def test_runs_of_placements_that_there_are_not_end() -> None:
     mine, lost = known("mine"), known("lost", placement_name="gone")
     asked_for = requested("mine-all", "mine")
     given = inputs(commit(), mine, lost, OVER)
-    runs = Runs(records={run.key: run for run in (mine, lost, OVER)}, states=dict.fromkeys(given.before.runs, "Run"))
+    runs = Runs(
+        records={run.key: run for run in (mine, lost, OVER)}, states=dict.fromkeys(given.before.runs, RunState.RUN)
+    )
     moved = replace(mine, generation=7)
     advanced = {WEB: Advanced(runs=(moved,), requests={asked_for.key: asked_for})}
 
@@ -312,13 +313,13 @@ def test_a_run_sees_the_approvals_of_runs_that_were_there_before() -> None:
         desired = commit(asked("x-after"), asked(other.key.name, other.key.namespace), all=gates)
         every = (mine, replace(other, placement_name="shop"), known("y", placement_name="shop"))
         shared = beside(desired, *every)
-        runs = Runs(records={run.key: run for run in every}, states={run.key: "Run" for run in every})
+        runs = Runs(records={run.key: run for run in every}, states={run.key: RunState.RUN for run in every})
         shared = replace(shared, runs=runs)
         after = advance(WEB, record(scheduled("a")), SCHEDULED, shared, Failures())
-        assert ("would answer run `x` too" in told(after.runs[0])) is refused, other
+        assert (part(RolloutText.APPROVAL_RUN_WOULD_ANSWER_RUN) in told(after.runs[0])) is refused, other
 
 
-STUCK = stage(max_concurrency=2, stuck_after=60.0, on_failure="Rollback")
+STUCK = stage(max_concurrency=2, stuck_after=60.0, on_failure=OnStageFailure.ROLLBACK)
 
 
 def two_runs(**more: Any) -> tuple[Beside, PlacementRecord]:
@@ -337,7 +338,7 @@ def test_what_one_run_takes_back_is_quarantined_for_the_others_in_the_same_pass(
     """Whichever comes first; but not where a person lifted that, or where all of them take it back."""
     seen, of = two_runs()
     fresh = known("late", created=NOW + timedelta(1))
-    states = {**seen.runs.states, fresh.key: "Run"}
+    states = {**seen.runs.states, fresh.key: RunState.RUN}
     runs = replace(seen.runs, records={**seen.runs.records, fresh.key: fresh}, states=states)
     lifts = Quarantine(name="q", placement=WEB, digest="hash-1", lifted=True)
     for lifted, refused in (((), True), ((lifts,), False), ((replace(lifts, lifted=False),), True)):
@@ -382,7 +383,7 @@ def test_what_a_run_sees_beside_its_record() -> None:
     desired, both = commit(asked("one"), all=ALL), record(*had("ab"))
     members = trial(stage(), clusters="ab").request.clusters
     held = plan_of(both, desired, known("one"), freezes=frozen())[1]
-    assert {one.cluster: "frozen by" in one.reason for one in held.held} == {"a": True, "b": True}
+    assert {name: "frozen by" in why for name, why in held.blocked.items()} == {"a": True, "b": True}
     agent = AgentStatus(conditions=(condition("Healthy", Status.UNKNOWN, "x"),))
     lost = {name: replace(one, status=replace(one.status, agent=agent)) for name, one in members.items()}
     silent = plan_of(both, desired, known("one"), clusters=lost)[1]
@@ -423,7 +424,7 @@ def test_what_a_run_sees_beside_its_record() -> None:
 
 
 def test_a_run_takes_the_overrides_of_the_snapshot_that_it_rolls_out() -> None:
-    """Of which it alone has what the override is for; but not what a hold keeps from being deleted."""
+    """Of which it alone has what the override is for."""
     documents = snapshot(NAMESPACE).documents
     of = record(*had("a"))
     first, second = of.resource_snapshots
@@ -435,14 +436,8 @@ def test_a_run_takes_the_overrides_of_the_snapshot_that_it_rolls_out() -> None:
         assert run.status.stages[0].clusters[0].cluster_resource_overrides == references
     deletes, desired = override("gone", NAMESPACE, rule(delete=True)), commit(asked("one"), all=ALL)
     of = replace(of, resource_snapshots=(first, replace(second, documents=documents, manifests=(NAMESPACE,))))
-    kept = frozenset({NAMESPACE.key.identity})
-    for more, references in (
-        ({}, ("gone-0",)),
-        ({"held": {"a": kept}}, ()),
-        ({"unwritten": Unwritten(kept, (deletes,))}, ()),
-    ):
-        run, _, _ = plan_of(of, desired, known("one"), overrides=(deletes,), every_override=(deletes,), **more)
-        assert run.status.stages[0].clusters[0].cluster_resource_overrides == references
+    run, _, _ = plan_of(of, desired, known("one"), overrides=(deletes,), every_override=(deletes,))
+    assert run.status.stages[0].clusters[0].cluster_resource_overrides == ("gone-0",)
 
 
 def test_a_run_that_rolls_back_gives_the_overrides_that_there_were_with_their_labels() -> None:
@@ -580,7 +575,8 @@ def test_an_approval_that_answers_no_hold_is_said() -> None:
     hold = Hold(name="hold-web-0123456789", commit="c", since=NOW, digest="d" * 64, reasons=(), removals=())
     stray = approval("hold-web-0123456780")
     (said,) = wrong_approvals([hold], FleetState(), commit(approvals=[stray]))
-    assert (said.path, "answers no hold that is there now" in said.message) == ("hold-web-0123456780.yaml", True)
+    text = ApprovalsText.ANSWERS_NO_NOW(what="hold", name=hold.name)
+    assert (said.path, said.message) == ("hold-web-0123456780.yaml", text)
 
 
 def test_people_are_asked_for_what_they_have_said_something_to() -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from gitfleet.api.bindings import BindingState
 from gitfleet.api.conditions import Conditions
-from gitfleet.api.holds import Cause, Hold, HoldReason, HoldRule, Removal, RemovalKind
+from gitfleet.api.holds import Hold, HoldReason, HoldRule, Removal, RemovalKind
 from gitfleet.api.inventory import InventoryEntry
-from gitfleet.api.objects import Identity, Manifest, ObjectKey
+from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
+from gitfleet.model.removals import WantedObjects
 from gitfleet.model.state import FleetState, PlacementRecord
 from tests.state import builders
 from tests.works.builders import obj, snapshot
@@ -52,27 +53,35 @@ def fleet(*records: PlacementRecord) -> FleetState:
     return replace(state, clusters=clusters, inventory=inventory)
 
 
-def of_object(
-    manifest: Manifest, key: PlacementKey = WEB, *, reasons: tuple[int, ...] = (), cause: str = ""
-) -> Removal:
-    """An object that leaves a placement's selection."""
-    known = Cause(path=f"resources/{manifest.key.name}.yaml", text=cause) if cause else Cause()
-    return Removal(kind=RemovalKind.OBJECT, placement=key, object=manifest.key, reasons=reasons, cause=known)
+def wanting(state: FleetState, wants: Mapping[PlacementKey, Mapping[str, Collection[Manifest] | None]]) -> FleetState:
+    """The state in which placements want these objects on clusters; None: all that they own there."""
+    found = {
+        key: {
+            name: None if every is None else frozenset(one.key.identity for one in every) for name, every in on.items()
+        }
+        for key, on in wants.items()
+    }
+    return replace(state, wanted=WantedObjects(found))
 
 
-def of_cluster(name: str) -> Removal:
+def of_object(manifest: Manifest, key: PlacementKey = WEB, *rules: HoldRule) -> Removal:
+    """An object that leaves a placement's selection, held by these rules."""
+    return Removal(kind=RemovalKind.OBJECT, placement=key, object=manifest.key, judged=rules, rules=rules)
+
+
+def of_cluster(name: str, *rules: HoldRule) -> Removal:
     """A cluster that leaves the fleet."""
-    return Removal(kind=RemovalKind.CLUSTER, cluster=name)
+    return Removal(kind=RemovalKind.CLUSTER, cluster=name, judged=rules, rules=rules)
 
 
-def of_binding(name: str, key: PlacementKey = WEB) -> Removal:
+def of_binding(name: str, key: PlacementKey = WEB, *rules: HoldRule) -> Removal:
     """A cluster that a placement picks no more."""
-    return Removal(kind=RemovalKind.BINDING, placement=key, cluster=name)
+    return Removal(kind=RemovalKind.BINDING, placement=key, cluster=name, judged=rules, rules=rules)
 
 
 def hold(name: str, removals: Sequence[Removal], *messages: str, conditions: Conditions = (), objects: int = 0) -> Hold:
     """A hold of some removals for these reasons."""
-    reasons = tuple(HoldReason(rule=HoldRule.MASS_DELETION, message=message) for message in messages)
+    reasons = tuple(HoldReason(rule=HoldRule.MASS_REMOVAL, message=message) for message in messages)
     return Hold(
         name=name,
         commit="c",
@@ -88,12 +97,6 @@ def hold(name: str, removals: Sequence[Removal], *messages: str, conditions: Con
 def with_web(state: FleetState, web: PlacementRecord) -> FleetState:
     """Another placement web."""
     return replace(state, placements={**state.placements, WEB: web})
-
-
-def with_objects(state: FleetState, *manifests: Manifest) -> FleetState:
-    """The placement web with other objects."""
-    snapshots = placed(WEB, CLUSTERS, *manifests).resource_snapshots
-    return with_web(state, replace(state.placements[WEB], resource_snapshots=snapshots))
 
 
 def deleting(state: FleetState) -> FleetState:
@@ -116,8 +119,3 @@ def unpicked(state: FleetState, cluster: str) -> FleetState:
     web = state.placements[WEB]
     bindings = tuple(replace(b, state=states.get(b.cluster, b.state)) for b in web.bindings)
     return with_web(state, replace(web, bindings=bindings))
-
-
-def none_overridden(_: PlacementKey, __: str) -> tuple[Identity, ...]:
-    """Overrides delete nothing anywhere."""
-    return ()

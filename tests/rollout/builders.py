@@ -10,7 +10,7 @@ from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.conditions import Condition, Status
 from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.api.strategies import ApplyStrategy, RollingUpdate
-from gitfleet.model.rolling import RolloutRequest
+from gitfleet.model.rolling import PlacementGate, RolloutRequest
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -31,6 +31,10 @@ def available(*, generation: int = 1) -> Condition:
 
 def unavailable(*, age: float = 10, generation: int = 1) -> Condition:
     return condition("Available", Status.FALSE, "NotAllWorkAreAvailable", age=age, generation=generation)
+
+
+OPEN = PlacementGate(frozen={}, refused="")
+"""Nothing is closed."""
 
 
 def bound(cluster: str, *conditions: Condition, snapshot: str = "s-0", **more: Any) -> Binding:
@@ -60,5 +64,6 @@ def request(bindings: Sequence[Binding], *, latest: str | None = "s-1", **more: 
         bindings=tuple(bindings),
         latest_snapshot=latest,
         now=more.pop("now", NOW),
+        gate=PlacementGate(frozen=more.pop("frozen", {}), refused=more.pop("refused", "")),
         **more,
     )

@@ -20,12 +20,13 @@ from gitfleet.api.objects import Manifest, ObjectKey, Origin
 from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy
 from gitfleet.api.runs import ASKED_AT, ClusterUpdate, RunRecord, StageStatus
 from gitfleet.api.snapshots import PolicySnapshot, ResourceSnapshot
-from gitfleet.api.stage_tasks import StageTask
-from gitfleet.api.staged import DIGEST, SNAPSHOT_INDEX, Approval, Stage, StagedStrategy
+from gitfleet.api.stage_tasks import StageTask, TaskType
+from gitfleet.api.staged import DIGEST, SNAPSHOT_INDEX, Approval, RunState, Stage, StagedStrategy
 from gitfleet.api.strategies import RollingUpdate, RolloutStrategy, RolloutStrategyType
 from gitfleet.api.values import NamespacedName
+from gitfleet.api.workload_records import MetricOutcome
 from gitfleet.formats.times import EPOCH
-from gitfleet.model.calls import MetricAnswer, MetricOutcome, MetricQuery
+from gitfleet.model.calls import MetricAnswer, MetricQuery
 from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout import freezes_at, staged
 from gitfleet.rollout.freezes import Freezes
@@ -36,8 +37,14 @@ from tests.rollout.builders import NOW, available, bound, condition, scheduled
 from tests.texts import part
 
 WEB = PlacementKey("", "web")
-APPROVAL = StageTask(type="Approval")
-ONE_PASS = ("frozen by", "do not answer", "by an earlier policy", "starts no further cluster")
+APPROVAL = StageTask(type=TaskType.APPROVAL)
+ONE_PASS = (
+    "frozen by",
+    part(RolloutText.RUN_STARTS_NO_CLUSTER_WHILE),
+    part(RolloutText.PLACEMENT_STILL_EARLIER_POLICY),
+    part(RolloutText.STARTS_NO_FURTHER_CLUSTER),
+)
+STUCK = part(RolloutText.UPDATERUN_STUCK_WAITING_CLUSTER_STAGE)
 
 
 def stage(name: str = "all", *, tier: str = "", **fields: Any) -> Stage:
@@ -88,7 +95,7 @@ def frozen(tier: str = "", until: float = 60, also: Freezes | None = None, **onl
     end = NOW + timedelta(seconds=until)
     freeze = Freeze(name=f"freeze{tier}", owner="ann", reason="a sale", until=end, scope=scope)
     found = freezes_at(FreezeRules(freezes=(freeze,)), NOW)
-    return Freezes((*found.found, *(also.found if also else ())))
+    return Freezes((*found.in_force, *(also.in_force if also else ())))
 
 
 def trial(*stages: Stage, clusters: str = "ab", **fields: Any) -> Trial:
@@ -111,7 +118,7 @@ def trial(*stages: Stage, clusters: str = "ab", **fields: Any) -> Trial:
     )
     given: dict[str, Any] = {
         "run": run,
-        "state": "Run",
+        "state": RunState.RUN,
         "record": record(*bindings),
         "scheduled": condition("Scheduled", Status.TRUE, "SchedulingPolicyFulfilled"),
         "strategy": StagedStrategy(key=key, stages=stages, membership=fields.pop("membership", None)),
@@ -124,7 +131,7 @@ def trial(*stages: Stage, clusters: str = "ab", **fields: Any) -> Trial:
 
 def analysis(*metrics: CanaryMetric, **fields: Any) -> StageTask:
     """An Analysis of a rate of errors that must not be above 0.05, or of other metrics."""
-    return StageTask(type="Analysis", metrics=metrics or (metric(),), **fields)
+    return StageTask(type=TaskType.ANALYSIS, metrics=metrics or (metric(),), **fields)
 
 
 def metric(name: str = "errors", **fields: Any) -> CanaryMetric:
@@ -187,11 +194,11 @@ class Trial:
         waits = staged.waits_of(self.step.run, self.step.requests, self.request.now)
         assert all(waits)
         for wait in waits:
-            assert " is stuck " in wait or any(one.startswith(wait.partition(";")[0]) for one in said), (wait, said)
+            assert STUCK in wait or any(one.startswith(wait.partition(";")[0]) for one in said), (wait, said)
         if waits and steps.run_phase(self.step.run.status) in (RunPhase.STOPPING, RunPhase.ROLLING_BACK):
             return
         for one in (one for one in said if not any(text in one for text in ONE_PASS)):
-            stuck = part(RolloutText.RUN_STUCK_STAGE) in one and any(" is stuck waiting for " in wait for wait in waits)
+            stuck = part(RolloutText.RUN_STUCK_STAGE) in one and any(STUCK in wait for wait in waits)
             assert stuck or any(one.startswith(wait.partition(";")[0]) for wait in waits), (one, waits)
 
     def measured(self, *values: float, seconds: float = 0) -> None:
@@ -293,7 +300,7 @@ class Trial:
             before = self.request.requests.get(key)
             yield from self._changed(f"request {key}", before.conditions if before else (), request.conditions)
         yield from (f"move {one.cluster}: {one.kind}, {one.reason}" for one in self.step.moves)
-        yield from (f"held {one.cluster}: {one.kind}, {one.reason}" for one in self.step.held)
+        yield from (f"held {name}: {why}" for name, why in self.step.blocked.items())
         yield from (f"waits: {one}" for one in self.step.waiting)
         yield from (f"asks: {one}" for one in self.step.asks)
         for call in self.step.calls:

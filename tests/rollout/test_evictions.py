@@ -14,17 +14,9 @@ from gitfleet.api.conditions import Condition, Status
 from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy, PlacementType
 from gitfleet.api.staged import DisruptionBudget, Eviction
 from gitfleet.model.state import PlacementRecord
-from gitfleet.rollout import (
-    Disruptions,
-    disruptions,
-    evict,
-    evict_no_more,
-    evict_nothing,
-    evicted_elsewhere,
-    evicted_since,
-)
+from gitfleet.rollout import Disruptions, disruptions, evict, evict_nothing, evicted_elsewhere, evicted_since
 from gitfleet.rollout.texts import RolloutText
-from tests.rollout.builders import NOW, available, bound, condition, scheduled, unavailable
+from tests.rollout.builders import NOW, OPEN, available, bound, condition, scheduled, unavailable
 
 WEB = PlacementKey("", "web")
 PICK_ALL, PICK_FIXED = PlacementPolicy(), PlacementPolicy(placement_type=PlacementType.PICK_FIXED, cluster_names=("a",))
@@ -59,22 +51,27 @@ LONG = unavailable(age=301)
 @pytest.mark.parametrize(
     ("before", "expected"),
     [
-        (record(bound("a"), deleting=NOW), (Status.FALSE, None, "Found deleting ClusterResourcePlacement targeted")),
-        (record(bound("a"), policy=PICK_FIXED), (Status.FALSE, None, "Found ClusterResourcePlacement with PickFixed")),
-        (record(bound("b")), (Status.FALSE, None, "Failed to find scheduler decision")),
-        (record(SECOND, bound("a")), (Status.FALSE, None, "Found more than one scheduler decision")),
-        (record(scheduled("a")), (Status.TRUE, Status.FALSE, "Eviction is blocked, placement has not propagated")),
-        (record(SECOND), (Status.TRUE, Status.TRUE, "Eviction is allowed, resources propagated by placement is curr")),
-        (record(bound("a", LONG)), (Status.TRUE, Status.TRUE, RolloutText.EVICTION_ALLOWED_PLACEMENT_FAILED())),
+        (
+            record(bound("a"), deleting=NOW),
+            (Status.FALSE, None, RolloutText.FOUND_DELETING_PLACEMENT_TARGETED_EVICTION),
+        ),
+        (
+            record(bound("a"), policy=PICK_FIXED),
+            (Status.FALSE, None, RolloutText.FOUND_PLACEMENT_PICKFIXED_PLACEMENT_TYPE),
+        ),
+        (record(bound("b")), (Status.FALSE, None, RolloutText.FAILED_FIND_SCHEDULER_DECISION_PLACEMENT)),
+        (record(SECOND, bound("a")), (Status.FALSE, None, RolloutText.FOUND_MORE_ONE_SCHEDULER_DECISION)),
+        (record(scheduled("a")), (Status.TRUE, Status.FALSE, RolloutText.EVICTION_BLOCKED_PLACEMENT_NOT_PROPAGATED)),
+        (record(SECOND), (Status.TRUE, Status.TRUE, RolloutText.EVICTION_ALLOWED_RESOURCES_PROPAGATED_PLACEMENT)),
+        (record(bound("a", LONG)), (Status.TRUE, Status.TRUE, RolloutText.EVICTION_ALLOWED_PLACEMENT_FAILED)),
     ],
 )
 def test_what_is_decided_before_any_budget(
-    before: PlacementRecord, expected: tuple[Status, Status | None, str]
+    before: PlacementRecord, expected: tuple[Status, Status | None, RolloutText]
 ) -> None:
-    after, (decided,) = evict(before, [of("a")], DisruptionBudget(name="web", min_available=9), NOW)
+    after, (decided,) = evict(before, [of("a")], DisruptionBudget(name="web", min_available=9), NOW, OPEN)
     valid, executed, message = told(decided)
-    assert (valid, executed) == expected[:2]
-    assert message.startswith(expected[2])
+    assert (valid, executed, message) == (*expected[:2], expected[2]())
     taken = executed is Status.TRUE and before.bindings[0].deleting is None
     assert (after.bindings != before.bindings) is taken
 
@@ -82,7 +79,7 @@ def test_what_is_decided_before_any_budget(
 def test_a_cluster_that_is_in_progress_is_no_failed_one() -> None:
     """KubeFleet evicts it without a budget; for five minutes it is progress here (decision D6)."""
     before = record(bound("a", unavailable(age=299)), bound("b", available()))
-    after, (decided,) = evict(before, [of("a")], DisruptionBudget(name="web", min_available=1), NOW)
+    after, (decided,) = evict(before, [of("a")], DisruptionBudget(name="web", min_available=1), NOW, OPEN)
     assert told(decided)[1] is Status.FALSE
     assert after is before
 
@@ -92,9 +89,7 @@ def test_a_placement_that_does_not_exist() -> None:
     assert told(decided) == (Status.FALSE, None, RolloutText.FAILED_FIND_PLACEMENT_TARGETED_EVICTION())
 
 
-def test_what_the_state_branch_lost_and_what_ended_elsewhere_is_not_executed() -> None:
-    lost = RolloutText.STATE_BRANCH_LOST_BECAME_EVICTION()
-    assert told(evict_no_more(of("a"), NOW)) == (Status.TRUE, Status.UNKNOWN, lost)
+def test_an_eviction_that_ended_elsewhere_is_not_executed() -> None:
     ended = condition("Executed", Status.TRUE, "ClusterResourcePlacementEvictionExecuted")
     for conditions, said in (((replace(ended, message="was executed"),), " (was executed)"), ((ended,), "")):
         came = replace(of("a"), conditions=conditions)
@@ -108,13 +103,12 @@ def test_each_condition_of_an_eviction_has_its_reason_and_its_generation() -> No
         return replace(condition(type_, status, reason, age=0), message=message)
 
     valid = said("Valid", Status.TRUE, "ClusterResourcePlacementEvictionValid", RolloutText.EVICTION_VALID())
-    (executed,) = evict(record(bound("a", LONG)), [of("a")], None, NOW)[1]
-    (blocked,) = evict(record(scheduled("a")), [of("a")], None, NOW)[1]
+    (executed,) = evict(record(bound("a", LONG)), [of("a")], None, NOW, OPEN)[1]
+    (blocked,) = evict(record(scheduled("a")), [of("a")], None, NOW, OPEN)[1]
     (refused,) = evict_nothing([of("a")], NOW)
     ended = [
         (executed, Status.TRUE, "ClusterResourcePlacementEvictionExecuted"),
         (blocked, Status.FALSE, "ClusterResourcePlacementEvictionNotExecuted"),
-        (evict_no_more(of("a"), NOW), Status.UNKNOWN, "InternalError"),
     ]
     for one, status, reason in ended:
         assert one.conditions == (valid, said("Executed", status, reason, told(one)[2]))
@@ -126,8 +120,8 @@ def test_each_condition_of_an_eviction_has_its_reason_and_its_generation() -> No
 def test_who_was_evicted_since() -> None:
     """Those that were executed and were not known before."""
     record_of = record(*(bound(name, available()) for name in "ab"))
-    _, (a, b) = evict(record_of, [of("a", "e1"), of("b", "e2")], None, NOW)
-    _, (refused,) = evict(record_of, [of("c", "e3")], None, NOW)
+    _, (a, b) = evict(record_of, [of("a", "e1"), of("b", "e2")], None, NOW, OPEN)
+    _, (refused,) = evict(record_of, [of("c", "e3")], None, NOW, OPEN)
     every = {"e1": a, "e2": b, "e3": refused}
     assert evicted_since({}, every) == {(WEB, "a"), (WEB, "b")}
     assert evicted_since({"e1": a}, every) == {(WEB, "b")}
@@ -135,19 +129,19 @@ def test_who_was_evicted_since() -> None:
 
 
 def test_an_evicted_binding_is_given_up_and_on_its_way_out() -> None:
-    after, _ = evict(record(bound("a", available()), bound("b", available())), [of("a")], None, NOW)
+    after, _ = evict(record(bound("a", available()), bound("b", available())), [of("a")], None, NOW, OPEN)
     a, b = after.bindings
     assert (a.state, a.previous_state, a.deleting) == (BindingState.UNSCHEDULED, BindingState.BOUND, NOW)
     assert (b.state, b.deleting) == (BindingState.BOUND, None)
     given_up = replace(bound("a"), state=BindingState.UNSCHEDULED, previous_state=BindingState.BOUND)
-    (gone,) = evict(record(given_up), [of("a")], None, NOW)[0].bindings
+    (gone,) = evict(record(given_up), [of("a")], None, NOW, OPEN)[0].bindings
     assert gone == replace(given_up, deleting=NOW)
 
 
 def test_evictions_of_one_pass_are_decided_by_name_each_seeing_those_before() -> None:
     before = record(*(bound(name, available()) for name in "abc"), policy=pick(3))
     asked = [of("a", "z"), of("b", "y"), of("c", "x"), of("c", "y2")]
-    after, decided = evict(before, asked, DisruptionBudget(name="web", min_available=2), NOW)
+    after, decided = evict(before, asked, DisruptionBudget(name="web", min_available=2), NOW, OPEN)
     assert [(one.name, told(one)[1]) for one in decided] == [
         ("x", Status.TRUE),
         ("y", Status.FALSE),
@@ -158,7 +152,7 @@ def test_evictions_of_one_pass_are_decided_by_name_each_seeing_those_before() ->
         counts = f"availablePlacements: {count}, totalPlacements: 3"
         said = RolloutText.EVICTION_SPECIFIED_BUDGET(verb=verb, counts=counts)
         assert [condition.message for condition in one.conditions] == [RolloutText.EVICTION_VALID(), said]
-    assert told(decided[2])[2].startswith("Eviction is allowed, resources propagated by placement is currently")
+    assert told(decided[2])[2] == RolloutText.EVICTION_ALLOWED_RESOURCES_PROPAGATED_PLACEMENT()
     assert [b.cluster for b in after.bindings if b.deleting is not None] == ["c"]
 
 
@@ -200,7 +194,7 @@ def test_no_set_of_evictions_overruns_a_budget(
         name="web", min_available=limit if minimum else None, max_unavailable=None if minimum else limit
     )
     evictions = [of(f"c{at}", f"e{n}") for n, at in enumerate(asked)]
-    after, decided = evict(before, evictions, budget, NOW)
+    after, decided = evict(before, evictions, budget, NOW, OPEN)
     assert len(decided) == len(evictions) and all(told(one) for one in decided)
     gone = {b.cluster for b in after.bindings if b.deleting is not None}
     assert gone <= {one.cluster_name for one in evictions}

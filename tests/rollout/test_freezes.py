@@ -17,9 +17,9 @@ from gitfleet.api.labels import LabelSelector
 from gitfleet.api.objects import Origin
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.formats.times import moment_text
-from gitfleet.model.rolling import Frozen, Held, MoveKind, RolloutPlan
+from gitfleet.model.rolling import Frozen, RolloutPlan
 from gitfleet.model.state import PlacementRecord
-from gitfleet.rollout import freezes_at, freezes_naming, frozen_removals, next_expiry, plan_rollout
+from gitfleet.rollout import freezes_at, frozen_removals, next_expiry, plan_rollout
 from gitfleet.rollout.texts import RolloutText
 from tests import builders
 from tests.rollout.builders import NOW, available, bound, condition, request, scheduled, unavailable
@@ -63,54 +63,22 @@ def test_where_a_freeze_holds(scope: dict[str, Any], key: PlacementKey, stage: s
 DATED = Freeze(name="sale", owner="ann", reason="r", until=NOW + timedelta(hours=1), scope=FreezeScope())
 
 
-@pytest.mark.parametrize(
-    ("windows", "freezes", "named"),
-    [
-        ([], [], ""),
-        ([{"placements": ("web",)}], [], "freeze window night"),
-        ([{"placements": ("web", "other")}], [], ""),
-        ([{"placements": ("w*",)}], [], "freeze window night"),
-        ([{"placements": ("*",)}], [], ""),
-        ([{}], [], ""),
-        ([{"placements": ("other",)}], [], ""),
-        ([{"placements": ("third",)}], [], ""),
-        ([{"placements": ("third",)}, {"placements": ("web",)}], [], "freeze window night"),
-        ([], [{}], ""),
-        ([], [{"scope": FreezeScope(placements=("web",))}], "Freeze sale"),
-        ([], [{"scope": FreezeScope(placements=("web",)), "origin": Origin("freezes/sale.yaml", 3)}],
-         "freezes/sale.yaml:3"),
-        ([], [{"scope": FreezeScope(placements=("web",)), "until": NOW}], ""),
-        ([{"placements": ("web",)}], [{"scope": FreezeScope(placements=("web",))}], "freeze window night"),
-    ],
-)  # fmt: skip
-def test_which_freeze_names_a_placement_and_not_its_new_name(
-    windows: list[dict[str, Any]], freezes: list[dict[str, Any]], named: str
-) -> None:
-    rules = FreezeRules(
-        windows=tuple(window(**one) for one in windows), freezes=tuple(replace(DATED, **one) for one in freezes)
-    )
-    assert freezes_naming(rules, NOW, WEB, PlacementKey("", "other")) == named
-
-
 LATER = NOW + timedelta(hours=1)
 LIFTS = FreezeOverride(name="lift", owner="bob", reason="r", expires=LATER)
-SALE, BROKEN = (
-    "frozen by sale until ",
-    RolloutText.FREEZE_CANNOT_READ(frozen="frozen", place=" by freezes/x.yaml:1"),
-)
+SALE = "frozen by sale until "
 
 
 @pytest.mark.parametrize(
     ("override", "left"),
     [
-        (None, ["window", "freeze", "unreadable"]),
+        (None, ["window", "freeze"]),
         (LIFTS, []),
-        (replace(LIFTS, windows=("night",)), ["freeze", "unreadable"]),
-        (replace(LIFTS, freezes=("sale",)), ["window", "unreadable"]),
-        (replace(LIFTS, windows=("other",), freezes=("sale",)), ["window", "unreadable"]),
-        (replace(LIFTS, windows=("night",), freezes=("other",)), ["freeze", "unreadable"]),
-        (replace(LIFTS, expires=NOW), ["window", "freeze", "unreadable"]),
-        (replace(LIFTS, scope=FreezeScope(placements=("other",))), ["window", "freeze", "unreadable"]),
+        (replace(LIFTS, windows=("night",)), ["freeze"]),
+        (replace(LIFTS, freezes=("sale",)), ["window"]),
+        (replace(LIFTS, windows=("other",), freezes=("sale",)), ["window"]),
+        (replace(LIFTS, windows=("night",), freezes=("other",)), ["freeze"]),
+        (replace(LIFTS, expires=NOW), ["window", "freeze"]),
+        (replace(LIFTS, scope=FreezeScope(placements=("other",))), ["window", "freeze"]),
     ],
 )
 def test_what_an_override_lifts(override: FreezeOverride | None, left: list[str]) -> None:
@@ -118,12 +86,9 @@ def test_what_an_override_lifts(override: FreezeOverride | None, left: list[str]
     alone = {
         "window": FreezeRules(windows=(window(),), overrides=overrides),
         "freeze": FreezeRules(freezes=(DATED,), overrides=overrides),
-        "unreadable": FreezeRules(unreadable=("freezes/x.yaml:1",), overrides=overrides),
     }
     found = {name: freezes_at(rules, NOW).of(WEB, ["eu-1"], CLUSTERS) for name, rules in alone.items()}
     assert [name for name, frozen in found.items() if frozen] == left
-    if "unreadable" in left:
-        assert found["unreadable"] == {"eu-1": Frozen(BROKEN, None)}
 
 
 @pytest.mark.parametrize(
@@ -187,10 +152,7 @@ def test_nothing_of_any_kind_starts_on_a_frozen_cluster_and_time_wakes_it() -> N
     ]
     plan = plan_rollout(request(bindings, frozen=on(*"abcdef"), max_unavailable=9, max_surge=9))
     assert plan.moves == ()
-    assert {(h.cluster, str(h.kind), h.reason) for h in plan.held} == {
-        (name, kind, "frozen by window w")
-        for name, kind in {"a": "update", "b": "update", "c": "update", "d": "bind", "e": "remove"}.items()
-    }
+    assert plan.blocked == dict.fromkeys("abcde", "frozen by window w")
     assert plan.up_to_date == ("f",)
     assert plan.need_roll
     messages = {b.cluster: c.message for b in plan.bindings for c in b.conditions if c.type == "RolloutStarted"}
@@ -202,7 +164,7 @@ def test_frozen_clusters_count_as_ever_and_the_others_go_on_within_the_budget() 
     bindings = [bound(name, available()) for name in "abcd"]
     plan = plan_rollout(request(bindings, frozen=on("a", "b"), max_unavailable=1))
     assert [m.cluster for m in plan.moves] == ["c"]
-    assert {h.cluster: h.reason for h in plan.held} == {
+    assert plan.blocked == {
         "a": "frozen by window w",
         "b": "frozen by window w",
         "d": (
@@ -216,7 +178,7 @@ def test_frozen_clusters_count_as_ever_and_the_others_go_on_within_the_budget() 
 
 def test_a_fleet_at_rest_waits_for_no_freeze() -> None:
     plan = plan_rollout(request([bound("a", available(), snapshot="s-1")], frozen=on("a")))
-    assert (plan.need_roll, plan.held, plan.clock) == (False, (), None)
+    assert (plan.need_roll, plan.blocked, plan.clock) == (False, {}, None)
 
 
 def test_what_is_no_stage_is_frozen_by_no_stage() -> None:
@@ -233,10 +195,7 @@ def test_a_deleted_placement_stays_on_its_frozen_clusters() -> None:
     record = PlacementRecord(placement=deleted, bindings=bindings)
     assert frozen_removals(record, frozen, NOW) == RolloutPlan(
         moves=(),
-        held=(
-            Held(cluster="a", kind=MoveKind.REMOVE, reason="frozen by window w"),
-            Held(cluster="b", kind=MoveKind.REMOVE, reason="frozen by window v"),
-        ),
+        blocked={"a": "frozen by window w", "b": "frozen by window v"},
         up_to_date=(),
         need_roll=True,
         wait=None,

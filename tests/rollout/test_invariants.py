@@ -105,9 +105,9 @@ def test_the_same_question_has_the_same_answer(asked: RolloutRequest) -> None:
 @given(requests())
 def test_every_binding_is_told_of_once(asked: RolloutRequest) -> None:
     plan = plan_rollout(asked)
-    reported = [*(m.cluster for m in plan.moves), *(h.cluster for h in plan.held), *plan.up_to_date]
+    reported = [*(m.cluster for m in plan.moves), *plan.blocked, *plan.up_to_date]
     assert sorted(reported) == sorted(b.cluster for b in asked.bindings if b.deleting is None)
-    assert all(h.reason for h in plan.held)
+    assert all(plan.blocked.values())
     assert all(m.reason for m in plan.moves)
     assert [b.cluster for b in plan.bindings] == [b.cluster for b in asked.bindings]
 

@@ -9,15 +9,8 @@ from typing import Any
 
 import pytest
 
-from gitfleet.api.bindings import (
-    DELETED,
-    KEPT_FOR_SUCCESSOR,
-    Binding,
-    BindingState,
-    ClusterDecision,
-    FailedObject,
-)
-from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.bindings import DELETED, KEPT, Binding, BindingState, ClusterDecision, FailedObject
+from gitfleet.api.clusters import MemberCluster, silent_from
 from gitfleet.api.conditions import Status
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Manifest, ObjectKey
@@ -25,11 +18,9 @@ from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.strategies import DeletePropagation, RolloutStrategy
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.model.rolling import Frozen, Held, MoveKind
-from gitfleet.model.state import Inventory, MisreadObjects, PlacementRecord
-from gitfleet.model.successors import Successors
+from gitfleet.model.rolling import Frozen
+from gitfleet.model.state import Inventory, PlacementRecord
 from gitfleet.rollout import (
-    awaiting_successors,
     frozen_removals,
     give_up,
     next_forced_leave,
@@ -43,9 +34,9 @@ from gitfleet.rollout import (
     without_left,
 )
 from gitfleet.rollout.leaving import FORCED_LEAVE
-from gitfleet.rollout.texts import RolloutText
-from tests.removals.fleets import config_map, placed
-from tests.rollout.builders import NOW, bound, condition, request
+from tests.removals.fleets import config_map
+from tests.rollout.builders import NOW, OPEN, bound, condition, request
+from tests.state import builders
 from tests.works.builders import snapshot
 
 WEB, OTHER = PlacementKey("", "web"), PlacementKey("", "other")
@@ -74,10 +65,7 @@ def test_a_placement_with_a_binding_gives_nothing_up() -> None:
 
 def test_what_has_no_binding_any_more_goes_by_the_placements_own_policy() -> None:
     clusters = {"c1": MemberCluster(name="c1")}
-    records = {
-        WEB: record(of(WEB, "c1", given_up=True), delete=ABANDON),
-        OTHER: record(of(OTHER, "c2"), key=OTHER),
-    }
+    records = {WEB: record(of(WEB, "c1", given_up=True), delete=ABANDON), OTHER: record(of(OTHER, "c2"), key=OTHER)}
     assert removals(clusters, records, {"c1": owned(WEB, OTHER)}, Failures()) == {"c1": {WEB: ABANDON, OTHER: DELETE}}
 
 
@@ -124,18 +112,25 @@ def test_each_placement_is_read_once_whatever_the_number_of_clusters() -> None:
     assert Counted.reads == 3
 
 
-def test_an_abandoning_cluster_takes_its_objects_along_at_once_and_a_deleting_one_after_a_while() -> None:
+def test_an_abandoning_cluster_takes_its_objects_along_at_once_and_a_silent_deleting_one_after_a_while() -> None:
+    """Unless a removal there is held."""
     gone = MemberCluster(name="c1", deleting=NOW)
-    slow = replace(gone, name="c2", delete_propagation_policy=DELETE)
+    answers = replace(gone, name="c4", delete_propagation_policy=DELETE)
+    slow = replace(builders.cluster("c2", healthy="Unknown"), deleting=NOW, delete_propagation_policy=DELETE)
+    silent = silent_from(slow)
+    assert silent is not None
     stays = MemberCluster(name="c3")
-    clusters = {c.name: c for c in (gone, slow, stays)}
+    clusters = {c.name: c for c in (gone, slow, stays, answers)}
     inventory = dict.fromkeys(clusters, owned(WEB))
-    assert set(release_left(inventory, clusters, NOW + FORCED_LEAVE)) == {"c2", "c3"}
+    assert set(release_left(inventory, clusters, (), NOW + FORCED_LEAVE)) == {"c2", "c3", "c4"}
     due = next_forced_leave(clusters)
     assert due is not None and due == NOW + FORCED_LEAVE + timedelta.resolution
-    assert set(release_left(inventory, clusters, due)) == {"c3"}
+    assert set(release_left(inventory, clusters, (), due)) == {"c3", "c4"}
+    assert set(release_left(inventory, clusters, {"c2", "c1"}, due)) == {"c2", "c3", "c4"}
+    late = replace(slow, deleting=silent - timedelta(hours=1))
+    assert next_forced_leave({"c2": late}) == silent + FORCED_LEAVE + timedelta.resolution
     assert next_forced_leave({"c1": gone, "c3": stays}) is None, "what is abandoned waits for no clock"
-    assert release_left(inventory, {"c3": stays}, due) is inventory and next_forced_leave({"c3": stays}) is None
+    assert release_left(inventory, {"c3": stays}, (), due) is inventory and next_forced_leave({"c3": stays}) is None
 
 
 def test_a_given_up_binding_and_a_leaving_cluster_wait_for_what_they_own() -> None:
@@ -236,68 +231,12 @@ def test_records_are_read_only_where_a_cluster_leaves() -> None:
 
 B = config_map("b")
 HOLDS = snapshot(B, placement=WEB)
-BOTH_MAY = {"c1": "may", "c2": "may"}
-SCHEDULED = condition("ClusterResourcePlacementScheduled", Status.TRUE, "SchedulingPolicyFulfilled")
-
-
-@pytest.mark.parametrize(
-    ("deleting", "others", "misread", "reasons"),
-    [
-        (True, [], {}, {}),
-        (False, [("c1",)], {}, {}),
-        (True, [("c1", "c2")], {}, {"c1": "has", "c2": "has"}),
-        (True, [("c2",)], {}, {"c2": "has"}),
-        (True, [], {OTHER: MisreadObjects("placements/other.yaml", frozenset({B.key.identity}))}, BOTH_MAY),
-        (True, [("c1",)], {OTHER: MisreadObjects("o.yaml", frozenset({config_map("z").key.identity}))}, {"c1": "has"}),
-    ],
-)
-def test_where_a_deleted_placement_waits_for_the_one_that_takes_over(
-    deleting: bool, others: list[tuple[str, ...]], misread: dict[PlacementKey, MisreadObjects], reasons: dict[str, str]
-) -> None:
-    """b is what the other one selects, and has not rolled out."""
-    waits = [replace(b, conditions=()) for names in others for b in placed(OTHER, names, B).bindings]
-    other = replace(placed(OTHER, (), B), bindings=tuple(waits), conditions=(SCHEDULED,))
-    web = placed(WEB, ("c1", "c2"), config_map("a"), B)
-    web = replace(web, placement=replace(web.placement, deleting=NOW if deleting else None))
-    records = {WEB: web, **({OTHER: other} if others else {})}
-    kind = "ClusterResourcePlacement other"
-    said = {
-        "has": f"{kind} selects its objects and has not rolled them out to {{}} yet",
-        "may": f"{kind} may select its objects, but placements/other.yaml has an error: correct it",
-    }
-    assert awaiting_successors(web, Successors(records, misread=misread)) == {
-        name: Frozen(said[why].format(name), None, OTHER) for name, why in reasons.items()
-    }
-
-
-def test_a_deleted_placement_that_may_select_its_objects_again_stays() -> None:
-    misread = {WEB: MisreadObjects("placements/web.yaml", frozenset({B.key.identity}))}
-    web = placed(WEB, ("c1",), B)
-    web = replace(web, placement=replace(web.placement, deleting=NOW))
-    reason = RolloutText.SELECT_OBJECTS_BUT(
-        other="ClusterResourcePlacement", other_2="web", error="placements/web.yaml has an error: correct it"
-    )
-    waits = {"c1": Frozen(reason, None, WEB)}
-    assert awaiting_successors(web, Successors({WEB: web}, misread=misread)) == waits
-
-
-def test_placements_of_one_name_in_two_namespaces_wait_each_for_its_own_objects() -> None:
-    mine, theirs = PlacementKey("a", "web"), PlacementKey("b", "web")
-    other = placed(OTHER, ("c1",), B)
-    other = replace(other, bindings=tuple(replace(one, conditions=()) for one in other.bindings))
-    records = {mine: placed(mine, ("c1",), config_map("a")), theirs: placed(theirs, ("c1",), B), OTHER: other}
-    for key in (mine, theirs):
-        records[key] = replace(records[key], placement=replace(records[key].placement, deleting=NOW))
-    successors = Successors(records)
-    assert [list(awaiting_successors(records[key], successors)) for key in (mine, theirs)] == [[], ["c1"]]
-
-
 GIVEN_UP = replace(
     of(WEB, "c1", given_up=True),
     state=BindingState.UNSCHEDULED,
     previous_state=BindingState.BOUND,
     policy_snapshot="web-0",
-    failed=(FailedObject(key=B.key, condition=DELETED, reason=KEPT_FOR_SUCCESSOR, message=""),),
+    failed=(FailedObject(key=B.key, condition=DELETED, reason=KEPT[0], message=""),),
     generation=3,
 )
 AGAIN = Binding(
@@ -346,7 +285,7 @@ def test_a_cluster_that_is_picked_again_goes_on_with_what_it_keeps(
     snapshots = () if selected is None else (snapshot(*selected, placement=WEB),)
     before = replace(before, resource_snapshots=snapshots, schedule_key="k")
     clusters = {name: MemberCluster(name=name) for name in ("c0", "c1", "c2", "c9")}
-    found = give_up(before, clusters, NOW)
+    found = give_up(before, clusters, NOW, OPEN)
     assert found.bindings == (others[0], after, *elsewhere, others[1])
     dropped = again is not None and again.cluster == "c1" and after.deleting is not None
     assert found.schedule_key == ("" if dropped else "k")
@@ -376,12 +315,12 @@ def test_why_the_newest_snapshot_goes_nowhere(
     assert recorded_refusal(replace(web, **changes), quarantines) == said
 
 
-def test_a_placement_that_stays_says_for_whom_and_what_its_runs_wait_for() -> None:
+def test_a_placement_that_stays_says_why_and_what_its_runs_wait_for() -> None:
     deleted_ = record(of(WEB, "c1"), of(WEB, "c2"))
     deleted_ = replace(deleted_, placement=replace(deleted_.placement, deleting=NOW))
-    waits = {"c1": Frozen("waits for other", None, OTHER)}
+    waits = {"c1": Frozen("frozen by sale", None)}
     runs = replace(plan_rollout(request([])), waiting=("run go waits",), asks=("approve it",))
     for plan, waiting, asks in ((None, (), ()), (runs, ("run go waits",), ("approve it",))):
         found = frozen_removals(deleted_, waits, NOW, plan)
         assert found is not None and (found.waiting, found.asks, found.clock) == (waiting, asks, None)
-        assert found.held == (Held(cluster="c1", kind=MoveKind.REMOVE, reason="waits for other", awaits=OTHER),)
+        assert found.blocked == {"c1": "frozen by sale"}

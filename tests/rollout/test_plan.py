@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.bindings import Binding, BindingState, ClusterContent
 from gitfleet.api.conditions import Condition, Status, find_condition
 from gitfleet.api.placements import PlacementType
 from gitfleet.api.strategies import ApplyStrategy, ApplyStrategyType
-from gitfleet.model.rolling import Held, Move, MoveKind
+from gitfleet.model.rolling import Move, MoveKind
 from gitfleet.model.texts import ModelText
 from gitfleet.rollout import STUCK_AFTER, plan_rollout
 from gitfleet.rollout.texts import RolloutText
@@ -22,7 +22,7 @@ THREE = (bound("cluster-1", available()), bound("cluster-2", available()), bound
 
 
 def test_the_first_rollout_binds_all_at_once() -> None:
-    given = request([scheduled("a"), scheduled("b")], overrides={"a": (("cro-0",), ("ns/ro-1",))})
+    given = request([scheduled("a"), scheduled("b")], contents={"a": ClusterContent(("cro-0",), ("ns/ro-1",))})
     plan = plan_rollout(given)
     assert plan.moves == (
         Move(cluster="a", kind=MoveKind.BIND, reason=RolloutText.GOES_OUT_NEW_CLUSTER(latest_snapshot="s-1")),
@@ -48,24 +48,14 @@ def test_the_first_rollout_binds_all_at_once() -> None:
         last_transition_time=NOW,
         observed_generation=2,
     )
-    assert (plan.held, plan.wait, plan.need_roll) == ((), None, True)
+    assert (plan.blocked, plan.wait, plan.need_roll) == ({}, None, True)
 
 
 def test_a_bad_release_reaches_one_cluster_and_says_why_the_others_wait() -> None:
     step = plan_rollout(request(THREE, max_unavailable=1))
     assert [m.cluster for m in step.moves] == ["cluster-1"]
-    assert step.held[0] == Held(
-        cluster="cluster-2",
-        kind=MoveKind.UPDATE,
-        reason=(
-            "3 of 3 clusters are "
-            + RolloutText.LETS_GO_FIRST(
-                state="available",
-                must=RolloutText.LEAST_MUST_STAY(floor="2"),
-                limit="maxUnavailable 1",
-                first="cluster-1",
-            )
-        ),
+    assert step.blocked["cluster-2"] == "3 of 3 clusters are " + RolloutText.LETS_GO_FIRST(
+        state="available", must=RolloutText.LEAST_MUST_STAY(floor="2"), limit="maxUnavailable 1", first="cluster-1"
     )
     waiting = find_condition(step.bindings[1].conditions, "RolloutStarted", generation=1)
     assert waiting is not None
@@ -80,8 +70,8 @@ def test_a_bad_release_reaches_one_cluster_and_says_why_the_others_wait() -> Non
     assert step.bindings[0].conditions[0] == available()  # kept; it no longer counts, being of generation 1
     stuck = plan_rollout(request(step.bindings, max_unavailable=1))
     assert stuck.moves == ()
-    assert len(stuck.held) == 2
-    assert stuck.held[1].reason == (
+    assert len(stuck.blocked) == 2
+    assert [*stuck.blocked.values()][1] == (
         "2 of 3 clusters are "
         + RolloutText.ALLOWS_NO_FURTHER(
             state="available",
@@ -158,7 +148,7 @@ def test_a_changed_apply_strategy_goes_out_under_the_budget() -> None:
 
 
 def test_a_changed_override_makes_only_its_clusters_stale() -> None:
-    plan = plan_rollout(request(THREE, latest="s-0", overrides={"cluster-2": (("cro-0",), ())}))
+    plan = plan_rollout(request(THREE, latest="s-0", contents={"cluster-2": ClusterContent(("cro-0",))}))
     assert [(m.cluster, m.reason) for m in plan.moves] == [("cluster-2", RolloutText.OVERRIDES_CONCERN_CHANGED())]
     assert plan.up_to_date == ("cluster-1", "cluster-3")
 
@@ -181,64 +171,47 @@ def test_removal_marks_the_binding_and_waits_for_its_successor() -> None:
     assert plan.bindings[2] == replace(bindings[2], deleting=NOW)
     assert plan.bindings[3] == bindings[3]
     again = plan_rollout(request(plan.bindings, **limits))
-    assert again.held == (
-        Held(
-            cluster="west-2",
-            kind=MoveKind.REMOVE,
-            reason=(
-                "1 of 2 clusters is "
-                + RolloutText.ALLOWS_NO_FURTHER(
-                    state="available",
-                    must=RolloutText.LEAST_MUST_STAY(floor="1"),
-                    limit="maxUnavailable 25% (1)",
-                    what="",
-                    until="",
-                    remedy="removal until east-1 and east-2 are available",
-                )
-            ),
-        ),
+    why = RolloutText.ALLOWS_NO_FURTHER(
+        state="available",
+        must=RolloutText.LEAST_MUST_STAY(floor="1"),
+        limit="maxUnavailable 25% (1)",
+        what="",
+        until="",
+        remedy="removal until east-1 and east-2 are available",
     )
+    assert again.blocked == {"west-2": f"1 of 2 clusters is {why}"}
+
+
+def until_picked(count: str) -> str:
+    return " until " + RolloutText.CAN_BE_PICKED(count=count)
 
 
 @pytest.mark.parametrize(
-    ("idle", "picked", "asked", "said"),
+    ("idle", "picked", "asked", "until", "remedy"),
     [
-        (
-            "a",
-            "x",
-            2,
-            (
-                " until 1 more "
-                + RolloutText.CAN_BE_PICKED(count="cluster")
-                + RolloutText.NOT_AVAILABLE_EITHER(idle="a", are="is", enough="2", them="it")
-            ),
-        ),
-        (
-            "ab",
-            "x",
-            3,
-            (
-                " until 2 more "
-                + RolloutText.CAN_BE_PICKED(count="clusters")
-                + RolloutText.NOT_AVAILABLE_EITHER(idle="a", are="and b are", enough="4", them="them")
-            ),
-        ),
-        ("ab", "xy", 2, RolloutText.NOT_AVAILABLE_EITHER(idle="a", are="and b are", enough="2", them="them")),
+        ("a", "x", 2, until_picked("1 more cluster"), {"idle": "a", "are": "is", "enough": 2, "them": "it"}),
+        ("ab", "x", 3, until_picked("2 more clusters"), {"idle": "a and b", "are": "are", "enough": 4, "them": "them"}),
+        ("ab", "xy", 2, "", {"idle": "a and b", "are": "are", "enough": 2, "them": "them"}),
     ],
 )
-def test_clusters_to_be_cleared_of_which_none_is_available(idle: str, picked: str, asked: int, said: str) -> None:
+def test_clusters_to_be_cleared_of_which_none_is_available(
+    idle: str, picked: str, asked: int, until: str, remedy: dict[str, Any]
+) -> None:
     """The remedy that the sentence names is the least that clears them all."""
     gone = [bound(name, unavailable(age=10), state=BindingState.UNSCHEDULED) for name in idle]
     bindings = [*gone, *(bound(name, available(), snapshot="s-1") for name in picked)]
     limits: dict[str, Any] = {"placement_type": PlacementType.PICK_N, "number_of_clusters": asked}
-    (reason,) = {held.reason for held in plan_rollout(request(bindings, max_unavailable=0, **limits)).held}
-    state, _, rest = reason.partition(": ")
+    (reason,) = set(plan_rollout(request(bindings, max_unavailable=0, **limits)).blocked.values())
     are = "is" if len(picked) == 1 else "are"
-    assert state == (
-        f"{len(picked)} of {asked} clusters {are} available and " + RolloutText.LEAST_MUST_STAY(floor=asked)
+    assert reason == RolloutText.ALLOWS_NO_FURTHER(
+        state=f"{len(picked)} of {asked} clusters {are} available",
+        must=RolloutText.LEAST_MUST_STAY(floor=asked),
+        limit="maxUnavailable 0",
+        what="removal",
+        until=until,
+        remedy=RolloutText.NOT_AVAILABLE_EITHER(**remedy),
     )
-    assert rest == f"maxUnavailable 0 allows no further removal{said}"
-    enough = int(said.split("maxUnavailable ")[1].split()[0])
+    enough = remedy["enough"]
     assert len(plan_rollout(request(bindings, max_unavailable=enough, **limits)).moves) == len(idle)
     assert len(plan_rollout(request(bindings, max_unavailable=enough - 1, **limits)).moves) == len(idle) - 1
 
@@ -254,7 +227,7 @@ def test_an_update_waits_for_those_that_are_in_progress_and_those_that_can_still
         until="",
         remedy="update",
     )
-    assert {h.cluster: h.reason for h in plan.held} == dict.fromkeys(
+    assert plan.blocked == dict.fromkeys(
         "ab", (f"{state} until b is available or 1 more " + RolloutText.CAN_BE_PICKED(count="cluster"))
     )
 
@@ -268,13 +241,9 @@ def test_surge_is_told_with_its_numbers() -> None:
         "max_unavailable": 0,
     }
     plan = plan_rollout(request([*old, scheduled("new")], **more))
-    assert plan.held[-1] == Held(
-        cluster="new",
-        kind=MoveKind.BIND,
-        reason=(
-            RolloutText.RESOURCES_MOST(count="1", verb="cluster has", most="1")
-            + RolloutText.ALLOWS_NO_FURTHER_CLUSTER(state="", limit="maxSurge 0", until=" until old is cleared")
-        ),
+    assert plan.blocked["new"] == (
+        RolloutText.RESOURCES_MOST(count="1", verb="cluster has", most="1")
+        + RolloutText.ALLOWS_NO_FURTHER_CLUSTER(state="", limit="maxSurge 0", until=" until old is cleared")
     )
 
 
@@ -282,20 +251,19 @@ def test_a_cluster_is_cleared_before_it_is_bound_anew() -> None:
     leaving = bound("a", state=BindingState.UNSCHEDULED, deleting=NOW)
     plan = plan_rollout(request([leaving, scheduled("a")]))
     assert plan.moves == ()
-    assert [h.kind for h in plan.held] == [MoveKind.BIND]
-    assert [h.reason for h in plan.held] == [RolloutText.EARLIER_PLACEMENT_LEFT_CLUSTER_STILL()]
+    assert plan.blocked == {"a": RolloutText.EARLIER_PLACEMENT_LEFT_CLUSTER_STILL()}
 
 
 def test_without_a_snapshot_nothing_is_bound() -> None:
     plan = plan_rollout(request([scheduled("a"), bound("b")], latest=None))
     assert (plan.moves, plan.up_to_date) == ((), ("b",))
-    assert [h.reason for h in plan.held] == [RolloutText.NO_RESOURCE_SNAPSHOT_YET()]
+    assert list(plan.blocked.values()) == [RolloutText.NO_RESOURCE_SNAPSHOT_YET()]
 
 
 def test_a_long_list_of_names_is_cut() -> None:
     bindings = [bound(f"c{n}", snapshot="s-1") for n in range(9)] + [bound("late", available())]
     plan = plan_rollout(request(bindings, max_unavailable=1))
-    assert plan.held[0].reason.endswith("until c0, c1, c2 and 6 more are available")
+    assert next(iter(plan.blocked.values())).endswith("until c0, c1, c2 and 6 more are available")
 
 
 def test_what_is_held_says_which_others_go_first() -> None:
@@ -305,29 +273,14 @@ def test_what_is_held_says_which_others_go_first() -> None:
     plan = plan_rollout(
         request([scheduled("east-1"), scheduled("east-2"), *gone], max_unavailable=1, max_surge=1, **limits)
     )
-    assert [(h.kind, h.cluster, h.reason) for h in plan.held] == [
-        (
-            MoveKind.REMOVE,
-            "west-2",
-            (
-                "2 of 2 clusters are "
-                + RolloutText.LETS_GO_FIRST(
-                    state="available",
-                    must=RolloutText.LEAST_MUST_STAY(floor="1"),
-                    limit="maxUnavailable 1",
-                    first="west-1",
-                )
-            ),
-        ),
-        (
-            MoveKind.BIND,
-            "east-2",
-            (
-                RolloutText.RESOURCES_MOST(count="2", verb="clusters have", most="3")
-                + RolloutText.LETS_GO_FIRST_2(state="", limit="maxSurge 1", first="east-1")
-            ),
-        ),
-    ]
+    removal = RolloutText.LETS_GO_FIRST(
+        state="available", must=RolloutText.LEAST_MUST_STAY(floor="1"), limit="maxUnavailable 1", first="west-1"
+    )
+    bind = RolloutText.LETS_GO_FIRST_2(state="", limit="maxSurge 1", first="east-1")
+    assert plan.blocked == {
+        "west-2": f"2 of 2 clusters are {removal}",
+        "east-2": RolloutText.RESOURCES_MOST(count="2", verb="clusters have", most="3") + bind,
+    }
 
 
 @pytest.mark.parametrize("seconds", [0, 299, 300, 86400])
@@ -371,38 +324,30 @@ def test_the_clock_is_the_first_moment_at_which_a_binding_counts_for_something_e
 
 
 @pytest.mark.parametrize(
-    ("bindings", "held"),
+    ("bindings", "blocked"),
     [
-        ([bound("a", available())], [("a", MoveKind.UPDATE)]),
-        ([bound("a", available(), snapshot="s-1")], []),
-        ([scheduled("a")], [("a", MoveKind.BIND)]),
-        ([bound("a", available()), scheduled("b")], [("b", MoveKind.BIND), ("a", MoveKind.UPDATE)]),
+        ([bound("a", available())], "a"),
+        ([bound("a", available(), snapshot="s-1")], ""),
+        ([scheduled("a")], "a"),
+        ([bound("a", available()), scheduled("b")], "ba"),
     ],
 )
-def test_a_snapshot_that_is_refused_goes_to_no_cluster(
-    bindings: list[Binding], held: list[tuple[str, MoveKind]]
-) -> None:
+def test_a_snapshot_that_is_refused_goes_to_no_cluster(bindings: list[Binding], blocked: str) -> None:
     """Each binding says why, and a person is asked where any cluster waits for it."""
     plan = plan_rollout(request(bindings, latest="s-1", refused="it burns"))
-    assert plan.moves == () and plan.need_roll is bool(held)
-    assert [(one.cluster, one.kind, one.reason) for one in plan.held] == [(*one, "it burns") for one in held]
-    assert plan.asks == (("it burns",) if held else ())
+    assert plan.moves == () and plan.need_roll is bool(blocked)
+    assert list(plan.blocked.items()) == [(name, "it burns") for name in blocked]
+    assert plan.asks == (("it burns",) if blocked else ())
     said = {b.cluster: b.conditions[-1].message == "it burns" for b in plan.bindings}
-    assert said == {b.cluster: bool(held) for b in bindings}
+    assert said == {b.cluster: bool(blocked) for b in bindings}
     assert plan_rollout(request(bindings, latest="s-1")).asks == ()
 
 
-@pytest.mark.parametrize(("lacking", "moved"), [((), ["a", "b"]), (("c",), ["c", "a"]), (("c", "d"), ["c", "d"])])
-def test_what_a_snapshot_takes_back_and_is_not_available_counts_and_needs_no_budget(
-    lacking: tuple[str, ...], moved: list[str]
+@pytest.mark.parametrize(("taking_over", "moved"), [("", "abcd"), ("ab", "cd"), ("abcd", "a")])
+def test_where_a_new_cluster_takes_objects_over_it_counts_as_an_update_of_one_that_is_available(
+    taking_over: str, moved: str
 ) -> None:
-    four = [bound(name, available()) for name in "abcd"]
-    plan = plan_rollout(request(four, max_unavailable=2, lacking=frozenset(lacking)))
-    assert [move.cluster for move in plan.moves] == moved
-    says = "what it takes back is not available there, so no further cluster becomes unavailable"
-    assert [move.cluster for move in plan.moves if says in move.reason] == list(lacking)
-
-
-def test_what_a_snapshot_takes_back_waits_where_too_many_clusters_are_unavailable() -> None:
-    bindings = [bound("a", available()), bound("b", unavailable(), snapshot="s-1"), bound("c", available())]
-    assert plan_rollout(request(bindings, max_unavailable=1, lacking=frozenset("c"))).moves == ()
+    """So at most maxUnavailable of them at a time."""
+    new = [bound(name, state=BindingState.SCHEDULED, snapshot="") for name in "abcd"]
+    plan = plan_rollout(request(new, max_unavailable=1, taking_over=frozenset(taking_over)))
+    assert sorted(move.cluster for move in plan.moves) == list(moved)

@@ -9,7 +9,7 @@ import pytest
 from gitfleet.api.bindings import Binding
 from gitfleet.api.conditions import Condition, Status
 from gitfleet.rollout import STUCK_AFTER, has_failed, is_diff_reported, is_ready
-from gitfleet.rollout.readiness import failures
+from gitfleet.rollout.readiness import failures, until_over
 from tests.rollout.builders import NOW, available, bound, condition, unavailable
 
 PERIOD = timedelta(seconds=60)
@@ -101,3 +101,13 @@ def test_differences_count_for_the_generation_that_they_were_reported_for(genera
         found = bound("a", condition("DiffReported", status, "x", generation=generation))
         assert is_diff_reported(found) == reported
     assert not is_diff_reported(bound("a", available()))
+
+
+@pytest.mark.parametrize(
+    ("age", "started", "left"), [(0, 600, 300), (299, 600, 1), (300, 600, 0), (400, 600, -100), (600, 100, 200)]
+)
+def test_a_period_runs_from_the_later_of_the_condition_and_the_start(age: float, started: float, left: float) -> None:
+    current = condition("Available", Status.FALSE, "NotAllWorkAreAvailable", age=age)
+    start = condition("RolloutStarted", Status.TRUE, "RolloutStarted", age=started)
+    found = until_over(bound("a", current, start), current, timedelta(minutes=5), NOW)
+    assert found == timedelta(seconds=left)

@@ -12,12 +12,12 @@ from unittest.mock import Mock
 
 import pytest
 
-from gitfleet.api.bindings import BindingState
+from gitfleet.api.bindings import BindingState, ClusterContent
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.labels import LabelRequirement
 from gitfleet.api.placements import PlacementType
 from gitfleet.api.runs import ApprovalRequest
-from gitfleet.api.staged import StagedRun
+from gitfleet.api.stage_tasks import OnStageFailure, TaskType
+from gitfleet.api.staged import Membership, RunState, StagedRun, Unreachable
 from gitfleet.api.strategies import ApplyStrategy
 from gitfleet.rollout.staged import steps
 from tests.rollout import run_trials
@@ -30,9 +30,14 @@ NAMES = {
         ApplyStrategy,
         ApprovalRequest,
         BindingState,
-        LabelRequirement,
+        ClusterContent,
+        Membership,
+        OnStageFailure,
         PlacementType,
+        RunState,
         StagedRun,
+        TaskType,
+        Unreachable,
     )
 } | vars(run_trials)
 FOLDER = Path(__file__).parent / "runs"
@@ -61,10 +66,7 @@ def test_a_pass_costs_as_much_as_the_clusters_that_it_starts(monkeypatch: pytest
 def phases_asked(clusters: int, monkeypatch: pytest.MonkeyPatch) -> int:
     """How often the pass that starts all clusters of a stage asks how far one of them is."""
     names = [f"c{at}" for at in range(clusters)]
-    run = run_trials.trial(
-        run_trials.stage(max_concurrency="100%"),
-        bindings=tuple(scheduled(name) for name in names),
-    )
+    run = run_trials.trial(run_trials.stage(max_concurrency="100%"), bindings=tuple(scheduled(name) for name in names))
     run.request = replace(run.request, clusters={name: MemberCluster(name=name) for name in names})
     asked = Mock(side_effect=steps.cluster_phase)
     monkeypatch.setattr("gitfleet.rollout.staged.clusters.cluster_phase", asked)

@@ -8,17 +8,18 @@ from typing import Any
 
 import pytest
 
+from gitfleet.api.bindings import ClusterContent
 from gitfleet.api.conditions import Status, find_condition
 from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy, PlacementType
 from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.api.strategies import ApplyStrategy, RollingUpdate, RolloutStrategy
-from gitfleet.model.rolling import RolloutRequest
+from gitfleet.model.rolling import Passage, RolloutRequest
 from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout import plan_rollout, request_for
 from gitfleet.rollout.moves import set_rollout_started, start_rollout
 from gitfleet.rollout.reasons import names
 from gitfleet.rollout.texts import RolloutText
-from tests.rollout.builders import NOW, available, bound, condition, request, scheduled
+from tests.rollout.builders import NOW, OPEN, available, bound, condition, request, scheduled
 
 WEB = PlacementKey("", "web")
 SNAPSHOT = ResourceSnapshot(placement=WEB, index=4, hash="h", commit="c", created=NOW, documents=())
@@ -35,7 +36,7 @@ def test_the_question_that_a_record_asks() -> None:
         bindings=(bound("b"), bound("a")),
         resource_snapshots=(replace(SNAPSHOT, index=3), SNAPSHOT),
     )
-    overrides: Any = {"a": (("cro-0",), ())}
+    contents: Any = {"a": ClusterContent(("cro-0",))}
     labels: Any = {"a": (("zone", "1"),)}
     asked = RolloutRequest(
         placement_type=PlacementType.PICK_FIXED,
@@ -45,18 +46,18 @@ def test_the_question_that_a_record_asks() -> None:
         apply_strategy=STRATEGY.apply_strategy,
         bindings=tuple(sorted(record.bindings, key=lambda binding: binding.name)),
         latest_snapshot=SNAPSHOT.name,
-        overrides=overrides,
+        contents=contents,
         now=NOW,
+        gate=OPEN,
         labels=labels,
         disturbed=frozenset({"b"}),
-        unapplied=frozenset({"a", "b"}),  # the record has not the snapshot that they name
     )
-    assert request_for(record, overrides, NOW, labels, frozenset({"b"})) == asked
-    assert request_for(record, overrides, NOW) == replace(asked, labels={}, disturbed=frozenset())
+    assert request_for(record, contents, NOW, OPEN, labels, frozenset({"b"})) == asked
+    assert request_for(record, contents, NOW, OPEN) == replace(asked, labels={}, disturbed=frozenset())
     empty = replace(record, resource_snapshots=(), bindings=())
-    assert request_for(empty, {}, NOW).latest_snapshot is None
+    assert request_for(empty, {}, NOW, OPEN).latest_snapshot is None
     count = replace(placement, policy=PlacementPolicy(placement_type=PlacementType.PICK_N, number_of_clusters=2))
-    assert request_for(replace(record, placement=count), {}, NOW).number_of_clusters == 2
+    assert request_for(replace(record, placement=count), {}, NOW, OPEN).number_of_clusters == 2
 
 
 @pytest.mark.parametrize(
@@ -74,7 +75,7 @@ def test_names(clusters: list[str], said: str) -> None:
 
 def test_a_sentence_without_a_cluster_to_wait_for_ends_with_the_limit() -> None:
     plan = plan_rollout(request([bound("a", available())], max_unavailable=0))
-    assert [held.reason for held in plan.held] == [
+    assert list(plan.blocked.values()) == [
         (
             "1 of 1 clusters is "
             + RolloutText.ALLOWS_NO_FURTHER(
@@ -89,7 +90,7 @@ def test_a_sentence_without_a_cluster_to_wait_for_ends_with_the_limit() -> None:
     ]
     one: dict[str, Any] = {"placement_type": PlacementType.PICK_N, "number_of_clusters": 1, "max_surge": 0}
     plan = plan_rollout(request([bound("a", available(), snapshot="s-1"), scheduled("b")], **one))
-    assert [held.reason for held in plan.held] == [
+    assert list(plan.blocked.values()) == [
         (
             RolloutText.RESOURCES_MOST(count="1", verb="cluster has", most="1")
             + RolloutText.ALLOWS_NO_FURTHER_CLUSTER(state="", limit="maxSurge 0", until="")
@@ -108,7 +109,7 @@ def test_what_is_given_up_and_still_ready_is_not_counted_as_available() -> None:
         )
     )
     assert plan.moves == ()
-    assert [held.reason for held in plan.held] == [
+    assert list(plan.blocked.values()) == [
         (
             "1 of 1 clusters is "
             + RolloutText.ALLOWS_NO_FURTHER(
@@ -142,7 +143,7 @@ def test_a_rollout_says_what_started_it_or_why_it_did_not() -> None:
     text = RolloutText.DETECTED_NEW_CHANGES_RESOURCES_STARTED()
     for before in (bound("a"), bound("a", started), bound("a", held)):
         for by in ("", " by run r"):
-            (now,) = start_rollout(before, NOW, by).conditions
+            (now,) = start_rollout(before, Passage("a"), NOW, by).conditions
             assert (now.status, now.message, now.last_transition_time) == (Status.TRUE, f"{text}{by}", NOW)
     older = replace(held, message="the run waits", observed_generation=0)
     (said,) = set_rollout_started(bound("a", older), Status.FALSE, NOW, "the run waits").conditions

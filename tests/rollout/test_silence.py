@@ -13,7 +13,6 @@ from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Status
 from gitfleet.api.placements import PlacementType
-from gitfleet.model.rolling import MoveKind
 from gitfleet.model.texts import ModelText
 from gitfleet.rollout import LEFT_OUT_AFTER, long_silent, plan_rollout
 from gitfleet.rollout.texts import RolloutText
@@ -71,13 +70,13 @@ def test_two_leave_the_target() -> None:
             limit="maxUnavailable 50% (2)",
             first="a and b",
         )
-        assert [h.reason for h in plan.held if h.cluster == "c"] == [state]
+        assert [why for name, why in plan.blocked.items() if name == "c"] == [state]
 
 
 def test_one_that_is_named_and_not_bound_yet_leaves_the_target_too() -> None:
     fixed: dict[str, Any] = {"placement_type": PlacementType.PICK_FIXED, "cluster_names": tuple("abcde")}
     plan = plan_rollout(request(fleet("d"), max_unavailable=1, **fixed, **since(300, "d", "e")))
-    assert [h.reason for h in plan.held if h.cluster in "bc"] == [ONE_GOES.format(3, 3, 2, "a")] * 2
+    assert [plan.blocked[name] for name in "bc"] == [ONE_GOES.format(3, 3, 2, "a")] * 2
 
 
 def test_it_leaves_the_target_and_every_count() -> None:
@@ -85,7 +84,7 @@ def test_it_leaves_the_target_and_every_count() -> None:
     limits: dict[str, Any] = {"placement_type": PlacementType.PICK_N, "number_of_clusters": 5}
     plan = plan_rollout(request(fleet("e", names="abcde"), max_unavailable="50%", **limits, **since(300, "e")))
     assert [m.cluster for m in plan.moves] == ["a", "b"]
-    assert {h.cluster: h.reason for h in plan.held} == {
+    assert plan.blocked == {
         "c": (
             "4 of 4 clusters are "
             + RolloutText.LETS_GO_FIRST(
@@ -125,14 +124,7 @@ def test_the_target_shrinks_whatever_picked_the_clusters(
     if floor == 3:
         assert plan.moves == ()
     else:
-        assert [h.reason for h in plan.held[:2]] == [ONE_GOES.format(3, 3, floor, "a")] * 2
-
-
-KINDS = {
-    BindingState.SCHEDULED: MoveKind.BIND,
-    BindingState.BOUND: MoveKind.UPDATE,
-    BindingState.UNSCHEDULED: MoveKind.REMOVE,
-}
+        assert [*plan.blocked.values()][:2] == [ONE_GOES.format(3, 3, floor, "a")] * 2
 
 
 @pytest.mark.parametrize("state", BindingState)
@@ -141,7 +133,7 @@ def test_it_is_not_moved_in_any_state(state: BindingState) -> None:
     others = [bound(name, available(), snapshot="s-1") for name in "abc"]
     plan = plan_rollout(request([*others, silent], max_unavailable="100%", max_surge="100%", **since(300, "d")))
     assert plan.moves == ()
-    assert [(h.cluster, h.kind) for h in plan.held] == [("d", KINDS[state])]
+    assert list(plan.blocked) == ["d"]
     assert plan.need_roll
     assert plan.clock is None, "only its answer ends this"
 
@@ -167,7 +159,7 @@ def test_what_the_bindings_say_of_a_rollout_beside_silent_clusters() -> None:
 def test_one_that_has_the_latest_snapshot_needs_nothing() -> None:
     bindings = [bound("a", available(), snapshot="s-1"), bound("b", SILENT, snapshot="s-1")]
     plan = plan_rollout(request(bindings, **since(300, "b")))
-    assert (plan.moves, plan.held, plan.up_to_date, plan.need_roll) == ((), (), ("a", "b"), False)
+    assert (plan.moves, plan.blocked, plan.up_to_date, plan.need_roll) == ((), {}, ("a", "b"), False)
 
 
 def test_a_silent_cluster_that_is_being_cleared_no_longer_holds_its_successor_back() -> None:
@@ -194,12 +186,10 @@ def test_a_network_fault_of_ours_moves_nothing_and_says_so(seconds: float, skip:
     bindings = [failed, bound("b", SILENT), bound("c", SILENT), bound("d", SILENT, snapshot="s-1"), scheduled("e")]
     plan = plan_rollout(request(bindings, max_surge="100%", skip_silent=skip, **since(seconds, "b", "c", "d")))
     assert plan.moves == ()
-    update, bind = MoveKind.UPDATE, MoveKind.BIND
-    assert {h.cluster: h.kind for h in plan.held} == {"a": update, "b": update, "c": update, "e": bind}
     reason = RolloutText.CLUSTERS_NOT_ANSWER(count="3", of="5", do="do", silent="b, c and d")
-    assert {h.reason for h in plan.held if h.cluster in "ae"} == {reason}
-    alone = plan_rollout(request(fleet("a", names="a"), **since(seconds, "a"))).held
-    assert [h.reason for h in alone] == [
+    assert plan.blocked == dict.fromkeys("abce", reason)
+    alone = plan_rollout(request(fleet("a", names="a"), **since(seconds, "a"))).blocked
+    assert list(alone.values()) == [
         reason.replace("3 of 5", "1 of 1").replace("do not", "does not").replace("b, c and d", "a")
     ]
 

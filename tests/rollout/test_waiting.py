@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from gitfleet.api.bindings import DELETED, KEPT_FOR_SUCCESSOR, Binding, BindingState, FailedObject
+from gitfleet.api.bindings import DELETED, KEPT, Binding, BindingState, FailedObject
 from gitfleet.api.clusters import AgentStatus, ClusterStatus, MemberCluster
 from gitfleet.api.conditions import Condition, Status
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy, PlacementType
 from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.api.strategies import RollingUpdate, RolloutStrategy, RolloutStrategyType
-from gitfleet.model.rolling import Frozen, Held, MoveKind
+from gitfleet.model.rolling import Frozen
 from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout import (
     give_up,
@@ -28,8 +28,7 @@ from gitfleet.rollout import (
     way_out,
 )
 from gitfleet.rollout.texts import RolloutText
-from gitfleet.views.texts import ViewsText
-from tests.rollout.builders import NOW, available, bound, condition, request, scheduled, unavailable
+from tests.rollout.builders import NOW, OPEN, available, bound, condition, request, scheduled, unavailable
 
 WEB = PlacementKey("", "web")
 STEPS = ("Overridden", "WorkSynchronized", "Applied", "Available")
@@ -59,18 +58,27 @@ def held_back(message: str = "The rollout strategy holds it") -> Condition:
     ("binding", "sentence"),
     [
         (bound("a", deleting=NOW), RolloutText.GIVING_UP_RESOURCES(cluster="a")),
-        (bound("a", held_back()), "a waits: The rollout strategy holds it"),
+        (bound("a", held_back()), f"a waits: {held_back().message}"),
         (scheduled("a"), RolloutText.NOT_ROLLED_OUT(cluster="a", state="Scheduled")),
         (bound("a", state=BindingState.UNSCHEDULED), ("a " + RolloutText.NO_LONGER_PICKED_NOT_CLEARED())),
         (bound("a"), RolloutText.NOT_REPORTED_NEWEST_GENERATION(cluster="a", step="Overridden")),
-        (bound("a", condition("Overridden", Status.TRUE, "x", generation=0)), "a has not reported Overridden for its"),
+        (
+            bound("a", condition("Overridden", Status.TRUE, "x", generation=0)),
+            RolloutText.NOT_REPORTED_NEWEST_GENERATION(cluster="a", step="Overridden"),
+        ),
         (bound("a", *true_up_to("Applied")), RolloutText.NOT_REPORTED_NEWEST_GENERATION(cluster="a", step="Applied")),
-        (bound("a", *true_up_to("Available"), unavailable()), "a is not Available: NotAllWorkAreAvailable"),
+        (
+            bound("a", *true_up_to("Available"), unavailable()),
+            RolloutText.IS_NOT(cluster="a", step="Available", condition="NotAllWorkAreAvailable"),
+        ),
         (
             bound("a", *true_up_to("Available"), replace(unavailable(), message="Deployment web is starting")),
-            "a is not Available: Deployment web is starting",
+            RolloutText.IS_NOT(cluster="a", step="Available", condition="Deployment web is starting"),
         ),
-        (bound("a", condition("Overridden", Status.FALSE, "OverriddenFailed")), "a is not Overridden: OverriddenFail"),
+        (
+            bound("a", condition("Overridden", Status.FALSE, "OverriddenFailed")),
+            RolloutText.IS_NOT(cluster="a", step="Overridden", condition="OverriddenFailed"),
+        ),
     ],
 )
 def test_each_binding_says_what_it_waits_for(binding: Binding, sentence: str) -> None:
@@ -100,8 +108,7 @@ def test_a_stale_report_of_differences_or_of_the_rollout_says_nothing() -> None:
 
 
 def test_the_plan_says_why_a_binding_is_held_and_each_binding_has_its_own_sentence() -> None:
-    held = (Held(cluster="a", kind=MoveKind.UPDATE, reason="2 of 3 must stay"),)
-    plan = replace(plan_rollout(request([])), held=held)
+    plan = replace(plan_rollout(request([])), blocked={"a": "2 of 3 must stay"})
     assert waiting_for(record(bound("a", held_back()), bound("b", held_back("no")), scheduled("c")), plan) == (
         "web: a waits: 2 of 3 must stay",
         "web: b waits: no",
@@ -120,8 +127,8 @@ def failed(name: str, condition_: str = DELETED) -> FailedObject:
 
 
 def stays(name: str) -> FailedObject:
-    """An object that is given up and stays until another placement has it."""
-    return replace(failed(name), reason=KEPT_FOR_SUCCESSOR)
+    """An object that is given up and is held."""
+    return replace(failed(name), reason=KEPT[1])
 
 
 GONE = bound("a", deleting=NOW)
@@ -155,25 +162,15 @@ def test_what_a_cluster_has_not_deleted_yet_is_waited_for(
 
 
 @pytest.mark.parametrize(
-    ("awaits", "asks", "said"),
-    [
-        (None, (), ("web: a waits: why",)),
-        (PlacementKey("", "shop"), (), ()),
-        (None, ("why",), ()),
-        (PlacementKey("", "shop"), ("why",), ()),
-        (None, ("something else",), ("web: a waits: why",)),
-    ],
+    ("asks", "said"), [((), ("web: a waits: why",)), (("why",), ()), (("something else",), ("web: a waits: why",))]
 )
-def test_what_another_placement_or_a_person_must_do_first_is_said_elsewhere(
-    awaits: PlacementKey | None, asks: tuple[str, ...], said: tuple[str, ...]
-) -> None:
-    held = (Held(cluster="a", kind=MoveKind.UPDATE, reason="why", awaits=awaits),)
-    plan = replace(plan_rollout(request([])), held=held, asks=asks)
+def test_what_a_person_must_do_first_is_said_elsewhere(asks: tuple[str, ...], said: tuple[str, ...]) -> None:
+    plan = replace(plan_rollout(request([])), blocked={"a": "why"}, asks=asks)
     assert waiting_for(record(bound("a", held_back()), ARRIVED_TOO), plan) == said
 
 
 def test_a_removal_that_is_held_says_why() -> None:
-    plan = replace(plan_rollout(request([])), held=(Held(cluster="a", kind=MoveKind.REMOVE, reason="one must stay"),))
+    plan = replace(plan_rollout(request([])), blocked={"a": "one must stay"})
     assert waiting_for(record(bound("a", state=BindingState.UNSCHEDULED)), plan) == ("web: a waits: one must stay",)
     outside = record(bound("a", state=BindingState.UNSCHEDULED), external=True)
     assert waiting_for(outside) == (), "a run takes it off, and nothing else"
@@ -219,7 +216,7 @@ def test_what_cannot_be_rendered_needs_a_new_run(
 
 
 def test_a_deleted_placement_says_why_it_stays_on_a_cluster() -> None:
-    plan = replace(plan_rollout(request([])), held=(Held(cluster="a", kind=MoveKind.REMOVE, reason="frozen"),))
+    plan = replace(plan_rollout(request([])), blocked={"a": "frozen"})
     unfinished = (("web: " + RolloutText.NOT_REPORTED_NEWEST_GENERATION(cluster="a", step="Overridden")),)
     assert waiting_for(record(bound("a"), deleting=True), plan) == ("web: a waits: frozen",)
     assert waiting_for(record(bound("a"), deleting=True)) == unfinished
@@ -237,8 +234,10 @@ def having(cluster: str, index: int | None, **more: Any) -> Binding:
     return bound(cluster, snapshot="" if index is None else snapshot(index).name, **more)
 
 
-LATEST = "the latest is 2: " + RolloutText.WAITS_RUN_NAMES()
-UNPICKED = ViewsText.NO_LONGER_PICKED() + ": waits for a run that takes the placement off"
+def behind(snapshots: str) -> str:
+    return RolloutText.CLUSTERS_SNAPSHOT_LATEST(old=snapshots, latest=2, why=RolloutText.WAITS_RUN_NAMES())
+
+
 LEFT: dict[str, Any] = {"state": BindingState.UNSCHEDULED}
 
 
@@ -246,16 +245,22 @@ LEFT: dict[str, Any] = {"state": BindingState.UNSCHEDULED}
     ("bindings", "said"),
     [
         ([having("a", 2), having("b", 2)], ""),
-        ([having("a", 1), having("b", 2)], f"clusters have snapshot 1, {LATEST}"),
+        ([having("a", 1), having("b", 2)], behind("1")),
         (
             [having("a", 1), having("b", 0), having("c", 1), having("d", None)],
-            f"clusters have snapshot 0, 1, none, {LATEST}",
+            behind("0, 1, none"),
         ),
-        ([having("a", 1, **LEFT)], f"a is {UNPICKED}"),
+        ([having("a", 1, **LEFT)], RolloutText.NO_LONGER_PICKED(left="a", verb="is")),
         ([having("a", 1, deleting=NOW, **LEFT), having("b", 0, deleting=NOW)], ""),
-        ([having("a", 2, **LEFT), having("b", 2, **LEFT)], f"a and b are {UNPICKED}"),
-        ([having(name, 2, **LEFT) for name in "abcde"], f"a, b, c and 2 more are {UNPICKED}"),
-        ([having("a", 1), having("b", 2, **LEFT)], f"clusters have snapshot 1, {LATEST}; b is {UNPICKED}"),
+        ([having("a", 2, **LEFT), having("b", 2, **LEFT)], RolloutText.NO_LONGER_PICKED(left="a and b", verb="are")),
+        (
+            [having(name, 2, **LEFT) for name in "abcde"],
+            RolloutText.NO_LONGER_PICKED(left="a, b, c and 2 more", verb="are"),
+        ),
+        (
+            [having("a", 1), having("b", 2, **LEFT)],
+            f"{behind('1')}; {RolloutText.NO_LONGER_PICKED(left='b', verb='is')}",
+        ),
     ],
 )
 def test_what_an_external_placement_awaits_of_a_run(bindings: list[Binding], said: str) -> None:
@@ -320,7 +325,7 @@ def test_a_deleted_placement_leaves_its_clusters_a_few_at_a_time(
     before = replace(before, placement=replace(before.placement, strategy=strategy))
     clusters = {name: silent(name) if name in silents else MemberCluster(name=name) for name in "abcdef"}
     clusters |= {name: replace(clusters[name], deleting=EARLIER) for name in leaving}
-    after = give_up(before, clusters, NOW)
+    after = give_up(before, clusters, NOW, OPEN)
     assert {b.cluster: b.deleting for b in after.bindings if b.deleting is not None} == {
         name: EARLIER if name in already else NOW for name in given_up
     }
@@ -341,7 +346,7 @@ HERE = MemberCluster(name="a")
 )
 def test_who_is_given_up(clusters: dict[str, MemberCluster], deleting: bool, given_up: object) -> None:
     before = record(bound("a"), deleting=deleting)
-    after = give_up(before, clusters, NOW)
+    after = give_up(before, clusters, NOW, OPEN)
     assert [b.deleting for b in after.bindings] == [given_up]
     assert after.schedule_key == "k"
     assert (after is before) == (given_up is None)
@@ -357,7 +362,7 @@ def test_who_is_given_up(clusters: dict[str, MemberCluster], deleting: bool, giv
     ],
 )
 def test_what_was_unpicked_before_it_got_anything_is_given_up(binding: Binding, given_up: bool) -> None:
-    (after,) = give_up(record(binding), {"a": HERE}, NOW).bindings
+    (after,) = give_up(record(binding), {"a": HERE}, NOW, OPEN).bindings
     assert (after.deleting == NOW) is given_up
 
 
@@ -366,12 +371,11 @@ def test_what_was_unpicked_before_it_got_anything_is_given_up(binding: Binding, 
     [
         ((), {}, "a"),
         (("a",), {}, "ab"),
-        ((), {"a": Frozen("waits", None, PlacementKey("", "shop"))}, "ab"),
         ((), {"a": Frozen("frozen", None)}, "a"),
-        (("a",), {"b": Frozen("waits", None, PlacementKey("", "shop"))}, "ac"),
+        (("a",), {"b": Frozen("frozen", None)}, "ac"),
     ],
 )
-def test_where_objects_stay_for_another_placement_nothing_is_missing(
+def test_where_all_objects_that_are_left_are_held_nothing_is_missing(
     kept: tuple[str, ...], frozen: dict[str, Frozen], given_up: str
 ) -> None:
     """One cluster at once may be without; on a the removal is under way."""
@@ -382,7 +386,7 @@ def test_where_objects_stay_for_another_placement_nothing_is_missing(
     before = record(*bindings, deleting=True)
     strategy = RolloutStrategy(rolling_update=RollingUpdate(max_unavailable=1))
     before = replace(before, placement=replace(before.placement, strategy=strategy))
-    after = give_up(before, {name: MemberCluster(name=name) for name in "abc"}, NOW, frozen)
+    after = give_up(before, {name: MemberCluster(name=name) for name in "abc"}, NOW, replace(OPEN, frozen=frozen))
     assert [b.cluster for b in after.bindings if b.deleting is not None] == list(given_up)
 
 
@@ -395,14 +399,14 @@ def test_what_a_cluster_keeps_is_named_by_the_first() -> None:
 
 def test_giving_up_keeps_its_first_moment_and_the_order_of_clusters() -> None:
     before = record(bound("b"), bound("a", deleting=EARLIER))
-    after = give_up(before, {}, NOW)
+    after = give_up(before, {}, NOW, OPEN)
     assert [(b.cluster, b.deleting) for b in after.bindings] == [("a", EARLIER), ("b", NOW)]
-    assert give_up(after, {}, NOW + timedelta(hours=1)) is after
+    assert give_up(after, {}, NOW + timedelta(hours=1), OPEN) is after
 
 
 def test_a_cluster_that_still_gives_up_gets_no_second_binding_and_is_scheduled_anew() -> None:
     before = record(bound("a", deleting=EARLIER), scheduled("a"), bound("b"))
-    after = give_up(before, {"a": HERE, "b": MemberCluster(name="b")}, NOW)
+    after = give_up(before, {"a": HERE, "b": MemberCluster(name="b")}, NOW, OPEN)
     assert after.bindings == (before.bindings[0], before.bindings[2])
     assert after.schedule_key == ""
 

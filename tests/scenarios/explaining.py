@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from gitfleet.api.objects import JsonObject
-from gitfleet.loop.driver import Driver
-from gitfleet.loop.fanout import Fanout
+from gitfleet.branches.desired_trees import DesiredTrees
 from gitfleet.loop.runner import Wake
-from gitfleet.loop.state_branch import StateBranch
-from gitfleet.loop.state_trees import StateTrees
-from gitfleet.loop.trees import DesiredTrees
 from gitfleet.loop.workspace import Workspace
 from gitfleet.settings import Limits
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.fleet import SimulatedFleet
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
-from gitfleet.wiring import simulated_clusters
+from gitfleet.wiring.hub import simulated_clusters
+from tests.scenarios.world import driver_on
 
 
 def open_workspace(
@@ -23,14 +20,7 @@ def open_workspace(
 ) -> Workspace:
     """A workspace on a remote in memory."""
     trees = DesiredTrees(repo, MemoryCache(), Limits())
-    driver = Driver(
-        reader=repo,
-        states=StateBranch(repo, repo, StateTrees(repo, trees, Limits())),
-        desired_trees=trees,
-        fanout=Fanout(directory=simulated_clusters(fleet, clock), executor=None),
-        clock=clock,
-        version="test",
-    )
+    driver = driver_on(repo, trees, simulated_clusters(fleet, clock), clock)
     return Workspace(driver=driver, clock=clock, wake=Wake(), clusters=clusters, watch=lambda wake: lambda: None)
 
 

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
+from gitfleet.agent.agent import Agent, AgentStep
 from gitfleet.api.clusters import Connection, MemberCluster
+from gitfleet.branches.steps import Step, SteppedWriter
 from gitfleet.errors import LostRace
-from gitfleet.loop.agent import Agent, AgentStep
-from gitfleet.loop.directories import ByConnection
+from gitfleet.fleet.clusters import ByConnection
+from gitfleet.fleet.fanout import Fanout
+from gitfleet.fleet.pull_client import PullWatching
+from gitfleet.fleet.pull_clusters import PullClusters
 from gitfleet.loop.driver import Driver
-from gitfleet.loop.encrypted import EncryptedSecrets
-from gitfleet.loop.fanout import Fanout
-from gitfleet.loop.pull_clusters import PullClusters
-from gitfleet.loop.pull_watching import PullWatching
-from gitfleet.loop.steps import Step, SteppedWriter
+from gitfleet.payload.encrypted_secrets import EncryptedSecrets
 from gitfleet.simulation.cluster import SimulatedCrash
-from gitfleet.wiring import simulated_clusters
+from gitfleet.wiring.hub import simulated_clusters
 from tests.builders import member_cluster
 from tests.scenarios.world import World, nothing
 
@@ -39,17 +39,17 @@ class PullWorld(World):
     def start(self, checkpoint: Callable[[str], None] = nothing) -> Driver:
         """A hub that knows nothing but the remote."""
         driver = World.start(self, checkpoint)
-        driver.pull = PullClusters.on(self.repo, self.clock)
+        driver.clusters.pull = PullClusters.on(self.repo, self.clock)
         if self.watching is not None:
-            driver = replace(driver, watching=PullWatching(driver.pull, self.watching))
-        pull = driver.pull
+            driver.clusters.observations.watching = PullWatching(driver.clusters.pull.report_of, self.watching)
+        pull = driver.clusters.pull
         if pull is not None:
             pull.writer = SteppedWriter(
                 pull.writer, Step.DELIVERY_PUSH, Step.DELIVERY_PUSHED, lambda step: driver.checkpoint(step)
             )
         simulated = self.directory()
-        chosen = ByConnection(real=simulated, simulated=simulated, pull=driver.pull, simulate_unconnected=True)
-        driver.fanout = Fanout(directory=chosen, executor=None)
+        chosen = ByConnection(real=simulated, simulated=simulated, pull=driver.clusters.pull, simulate_unconnected=True)
+        driver.clusters.fanout = Fanout(directory=chosen, executor=None)
         return driver
 
     def start_agent(self, name: str) -> Agent:

@@ -11,6 +11,7 @@ from gitfleet.api.values import NamespacedName
 from tests import builders
 from tests.scenarios.world import World
 
+ROLLING = builders.rolling_update(maxUnavailable=1)
 EXTERNAL = {"type": "External"}
 QUICK = ClusterRule(available=timedelta(seconds=10))
 STARTED = ["Initialized=True UpdateRunInitializedSuccessfully", "Progressing=True UpdateRunStarted"]
@@ -20,15 +21,20 @@ FAILED = [STARTED[0], "Progressing=False UpdateRunFailed", "Succeeded=False Upda
 
 def staged(world: World, *clusters: dict[str, Any], policy: dict[str, Any] | None = None) -> World:
     """The world with clusters and one External placement `web`, with snapshot 0."""
-    world.commit(
-        builders.fleet_config(massDelete={"maxPercent": 100}),
+    world.roll_out(
+        builders.fleet_config(removals={"approval": "Never"}),
         *clusters,
         builders.namespace("web"),
         builders.deployment("web", "web"),
         builders.placement("web", strategy=EXTERNAL, policy=policy),
     )
-    world.settle()
     return world
+
+
+def placing(name: str, *namespaces: str, strategy: dict[str, Any] = ROLLING, **parts: Any) -> dict[str, Any]:
+    """A placement of whole namespaces, one cluster at a time."""
+    selectors = [builders.select_namespace(one) for one in namespaces]
+    return builders.placement(name, selectors=selectors, strategy=strategy, **parts)
 
 
 def members(*names: str, **labels: str) -> list[dict[str, Any]]:

@@ -7,32 +7,55 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from gitfleet.api.fleet import Branches
 from gitfleet.api.holds import Hold
+from gitfleet.branches.request_branches import RequestBranches
+from gitfleet.branches.texts import BranchesText
 from gitfleet.errors import Forbidden, GitfleetError, RemoteUnreachable
 from gitfleet.formats.git_names import GITFLEET
 from gitfleet.loop.driver import Driver
-from gitfleet.loop.request_branches import RequestBranches
-from gitfleet.loop.texts import LoopText
 from gitfleet.model.approvals import ApprovalRequest
-from gitfleet.model.state import FleetState
 from gitfleet.ports.repos import BranchChange, Person
 from gitfleet.simulation.memory_repo import MemoryCommit
 from gitfleet.views.texts import ViewsText
 from tests import builders
-from tests.scenarios.test_holds import CLUSTERS, answer, objects, only_hold, resources, settled
-from tests.scenarios.world import World
+from tests.fleet.reports import report_of
+from tests.scenarios.world import World, answer, only_hold
 from tests.texts import part
 
 ANN = Person(name="Ann", email="ann@example.org")
 PREFIX = "gitfleet/approve/"
 
 
+def settled() -> World:
+    """Two clusters and a placement with a Namespace and two objects."""
+    world = World()
+    world.roll_out(
+        *map(builders.member_cluster, ("c1", "c2")),
+        builders.namespace("web"),
+        builders.config_map("web", "settings"),
+        builders.deployment("web", "app"),
+        builders.placement("web"),
+    )
+    return world
+
+
+def objects(world: World) -> set[str]:
+    """Every object on every cluster."""
+    return {f"{name} {one.key}" for name, cluster in world.fleet.clusters.items() for one in cluster.objects()}
+
+
+def resources(world: World) -> dict[str, None]:
+    """The resources/ folder removed."""
+    return {path: None for path in world.repo.files("main") if path.startswith("resources/")}
+
+
 def asking(world: World) -> World:
     """The world with reconcilers that push requests."""
 
     def ask(driver: Driver) -> None:
-        driver.requests = RequestBranches(reader=world.repo, history=world.repo, writer=world.repo, clock=world.clock)
+        driver.publishers.members.append(
+            RequestBranches(reader=world.repo, history=world.repo, writer=world.repo, clock=world.clock)
+        )
 
     world.start_with = ask
     world.restart()
@@ -42,8 +65,7 @@ def asking(world: World) -> World:
 def held() -> tuple[World, Hold, str]:
     """A hold, and the branch that asks for its approval."""
     world = asking(settled())
-    world.write(resources(world))
-    world.settle()
+    world.roll_out(files=resources(world))
     hold = only_hold(world)
     return world, hold, PREFIX + hold.name
 
@@ -77,10 +99,10 @@ def test_a_request_is_one_commit_that_a_person_can_read() -> None:
     body = "\n".join(lines)
     for text in (
         f'gitfleet reject {hold.name}, or approvals/{hold.name}.yaml with status "False", does.',
-        (f"Commit {hold.commit} " + ViewsText.NO_LONGER_ASKS() + " for what is listed below."),
+        ViewsText.COMMIT_LISTED_BELOW(commit=hold.commit),
         f"What goes: {hold.objects} placed objects\n\n- ",
         "From where\n\n" + "\n".join(f"- {one.cluster}: {one.objects} deleted" for one in hold.clusters),
-        "What comes next\n\nOnce this is on the watched branch",
+        f"What comes next\n\n{ViewsText.ONCE_WATCHED_BRANCH()}",
         *(str(removal) for removal in hold.removals),
         *(reason.message for reason in hold.reasons),
     ):
@@ -164,14 +186,12 @@ def test_somebody_elses_commits_are_left_alone_and_said_once(caplog: pytest.LogC
     other = world.repo.commit_files(f"{PREFIX}mine", {"a.md": b"1\n"}, world.clock.now())
     with caplog.at_level(logging.WARNING):
         for _ in range(3):
-            world.write({"README.md": f"{world.clock.now()}\n"})
-            world.settle()
+            world.roll_out(files={"README.md": f"{world.clock.now()}\n"})
             world.advance(minutes=1)
-        world.write(answer(hold))
-        world.settle()
+        world.roll_out(files=answer(hold))
     assert requests(world) == {branch: theirs, f"{PREFIX}mine": other}
     said = [record.getMessage() for record in caplog.records]
-    assert said == [LoopText.BRANCH_COMMITS_SOMEBODY_ELSE_GITFLEET(branch=f"{PREFIX}{hold.name}")]
+    assert said == [BranchesText.BRANCH_COMMITS_SOMEBODY_ELSE_GITFLEET(branch=f"{PREFIX}{hold.name}")]
 
 
 def test_a_request_that_somebody_amended_is_theirs() -> None:
@@ -191,8 +211,7 @@ def test_a_request_that_somebody_amended_is_theirs() -> None:
     )
     theirs = world.repo.commit(change)
     assert (head_of(world, branch).author, head_of(world, branch).committer[1]) == (GITFLEET, ANN.email)
-    world.write({"README.md": "new\n"})
-    world.settle()
+    world.roll_out(files={"README.md": "new\n"})
     assert requests(world) == {branch: theirs}
 
 
@@ -201,14 +220,12 @@ def test_a_branch_that_a_person_removes_answers_nothing_and_comes_back_with_the_
     world.repo.move_branch(branch, None)
     world.settle()
     assert not requests(world) and only_hold(world) == hold
-    world.write({"README.md": "new\n"})
-    world.settle()
+    world.roll_out(files={"README.md": "new\n"})
     assert requests(world).keys() == {branch}
 
 
 @pytest.mark.parametrize(
-    ("error", "again"),
-    [(Forbidden("the branch is protected"), False), (RemoteUnreachable("the line broke"), True)],
+    ("error", "again"), [(Forbidden("the branch is protected"), False), (RemoteUnreachable("the line broke"), True)]
 )
 def test_a_push_that_is_refused_is_a_warning_and_stops_nothing(
     caplog: pytest.LogCaptureFixture, error: GitfleetError, again: bool
@@ -224,32 +241,30 @@ def test_a_push_that_is_refused_is_a_warning_and_stops_nothing(
     world.repo.before_commit = refuse
     gone = resources(world)
     with caplog.at_level(logging.WARNING):
-        world.write(gone)
-        world.settle()
+        world.roll_out(files=gone)
         for _ in range(3):
             world.driver.reconcile()
     hold = only_hold(world)
     assert [record.getMessage() for record in caplog.records] == [
-        LoopText.BRANCH_ASKS_APPROVAL(branch=f"{PREFIX}{hold.name}", error=error)
+        BranchesText.BRANCH_ASKS_APPROVAL(branch=f"{PREFIX}{hold.name}", error=error)
     ]
     assert (len(refused) > 3) is again
     path = f"approvals/{hold.name}.yaml"
-    sentence = f"{path}:1: Branch/{PREFIX}{hold.name}: " + LoopText.BRANCH_ASKS_APPROVAL(
-        branch=f"{PREFIX}{hold.name}", error=(f"{error}; " + LoopText.ADD_HAND_GITFLEET_APPROVE(path=path))
+    sentence = f"{path}:1: Branch/{PREFIX}{hold.name}: " + BranchesText.BRANCH_ASKS_APPROVAL(
+        branch=f"{PREFIX}{hold.name}", error=(f"{error}; " + BranchesText.ADD_HAND_GITFLEET_APPROVE(path=path))
     )
     noted = [] if again else [sentence]
     assert branch_notes(world) == noted
-    assert (part(LoopText.BRANCH_ASKS_APPROVAL) in world.state_text("README.md")) is not again
+    assert (part(BranchesText.BRANCH_ASKS_APPROVAL) in world.state_text("README.md")) is not again
     state = world.state_commits()
     world.restart()
-    result = world.reconcile()
-    assert result is not None and result.settled
+    result = world.driver.reconcile()
+    assert result.settled
     assert world.state_commits() == state, "a new process does not forget it and say it again"
     world.repo.before_commit = None
-    world.write({"README.md": "new\n"})
-    world.settle()
-    result = world.reconcile()
-    assert result is not None and result.settled
+    world.roll_out(files={"README.md": "new\n"})
+    result = world.driver.reconcile()
+    assert result.settled
     assert len(requests(world)) == 1 and branch_notes(world) == []
 
 
@@ -268,11 +283,9 @@ def test_the_note_of_a_refused_branch_goes_with_its_request() -> None:
     world.repo.before_commit = refuse
     gone = resources(world)
     kept = {path: world.repo.files("main")[path].decode() for path in gone}
-    world.write(gone)
-    world.settle()
+    world.roll_out(files=gone)
     assert len(branch_notes(world)) == 1
-    world.write(kept)
-    world.settle()
+    world.roll_out(files=kept)
     assert (world.state().holds, branch_notes(world)) == ({}, [])
 
 
@@ -281,11 +294,9 @@ def test_the_prefix_is_the_fleets_and_never_reaches_gitfleets_own_branches() -> 
     state = world.repo.log("gitfleet/state")
     config = builders.an_object("gitfleet.dev/v1alpha1", "FleetConfig", "fleet")
     world.commit({**config, "spec": {"branches": {"approvals": "gitfleet/"}}})
-    world.write(resources(world))
-    world.settle()
+    world.roll_out(files=resources(world))
     assert world.repo.fetch().keys() == {"main", "gitfleet/state", f"gitfleet/{only_hold(world).name}"}
     assert world.repo.log("gitfleet/state")[-len(state) :] == state
-    assert len(CLUSTERS) == len(world.state().clusters)
 
 
 def ask(name: str) -> ApprovalRequest:
@@ -297,7 +308,7 @@ def ask(name: str) -> ApprovalRequest:
 
 def test_many_requests_are_renewed_in_turn_and_a_new_one_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each costs a push: a reconcile makes a few, and goes on with the others in the next."""
-    monkeypatch.setattr("gitfleet.loop.request_branches._MOST_AT_ONCE", 2)
+    monkeypatch.setattr("gitfleet.branches.request_branches._MOST_AT_ONCE", 2)
     world = World()
     world.write({"a": "0"})
     branches = RequestBranches(reader=world.repo, history=world.repo, writer=world.repo, clock=world.clock)
@@ -305,16 +316,16 @@ def test_many_requests_are_renewed_in_turn_and_a_new_one_comes_first(monkeypatch
 
     def renewed(*also: ApprovalRequest) -> str:
         before = requests(world)
-        branches.publish(world.repo.fetch(), Branches(), [*asked, *also])
+        branches.publish(report_of(heads=world.repo.fetch(), rewrite=(*asked, *also)))
         after = requests(world)
         return "".join(name.removeprefix(PREFIX) for name in sorted(after) if before.get(name) != after[name])
 
     assert [renewed() for _ in range(4)] == ["ab", "cd", "e", ""]
-    assert branches.is_through(FleetState())
+    assert not branches.due
     world.write({"a": "new"})
     world.write({"a": "new"})
-    assert [renewed(), renewed(ask("z")), branches.is_through(FleetState())] == ["ab", "cz", False]
-    assert [renewed(ask("z")), branches.is_through(FleetState())] == ["de", True]
+    assert [renewed(), renewed(ask("z")), not branches.due] == ["ab", "cz", False]
+    assert [renewed(ask("z")), not branches.due] == ["de", True]
     moved = []
     for number in range(4):
         world.write({"a": f"{number}"})

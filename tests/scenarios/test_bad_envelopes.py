@@ -36,14 +36,13 @@ def override(value: Any) -> dict[str, Any]:
 
 def settled() -> World:
     world = World()
-    world.commit(
+    world.roll_out(
         *(builders.member_cluster(name, labels={"zone": name}) for name in CLUSTERS),
         builders.namespace("web"),
         envelope(inner("1")),
         override(inner("2")),
         builders.placement("web"),
     )
-    world.settle()
     assert values(world) == {"c1": "2", "c2": "1"}
     return world
 
@@ -66,15 +65,13 @@ def synchronized(world: World) -> dict[str, tuple[str, str, str]]:
 def test_an_envelope_that_an_override_breaks_is_a_work_that_is_not_synchronized() -> None:
     world = settled()
     with world.nothing_deleted():
-        world.commit(override("oops"))
-        world.settle()
+        world.roll_out(override("oops"))
     found = synchronized(world)
     assert found["c1"][:2] == ("False", "SyncWorkFailed") and found["c2"][:2] == ("True", "AllWorkSynced")
     assert ApiText.CANNOT_UNWRAPPED(key="ResourceEnvelope", place="web/bundle", why="inner.yaml") in found["c1"][2]
     assert "(cluster c1)" in found["c1"][2]
     assert values(world) == {"c1": "2", "c2": "1"}
-    world.commit(override(inner("3")))
-    world.settle()
+    world.roll_out(override(inner("3")))
     assert {status for status, *_ in synchronized(world).values()} == {"True"}
     assert values(world) == {"c1": "3", "c2": "1"}
 
@@ -82,8 +79,7 @@ def test_an_envelope_that_an_override_breaks_is_a_work_that_is_not_synchronized(
 def test_an_envelope_that_is_bad_in_its_file_is_an_error_of_the_commit() -> None:
     world = settled()
     with world.nothing_deleted():
-        world.commit(envelope("oops"))
-        world.settle()
+        world.roll_out(envelope("oops"))
     (fault,) = (fault for fault in world.state().faults if fault.severity is Severity.ERROR)
     assert 'ResourceEnvelope/web/bundle: data["inner.yaml"]: must be an object' in str(fault) and fault.line
     assert {status for status, *_ in synchronized(world).values()} == {"True"}

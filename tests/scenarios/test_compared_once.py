@@ -47,15 +47,14 @@ class Counted:
 def test_an_object_is_compared_once_though_its_cluster_is_planned_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first plan is for the works that are there, the second for the new ones, with objects not observed before."""
     world = World()
-    world.commit(*fleet())
-    world.settle()
+    world.roll_out(*fleet())
     world.fleet.cluster("c1").mutate(SETTINGS, [{"op": "replace", "path": "/data/k", "value": "drifted"}])
     world.commit(*fleet(builders.config_map("other", "new", {"k": "1"})))
     counts = {name: Counted(getattr(comparisons, name)) for name in ("shape_digest", "find_differences")}
     for name, counted in counts.items():
         monkeypatch.setattr(comparisons, name, counted)
-    result = world.reconcile()
-    assert result is not None and [o.operation.key.name for o in result.outcomes] == ["new"]
+    result = world.driver.reconcile()
+    assert [o.operation.key.name for o in result.outcomes] == ["new"]
     for counted in counts.values():
         assert any("settings" in pair for pair in counted.asked), "the object was compared"
         assert set(counted.asked.values()) == {1}
@@ -64,8 +63,7 @@ def test_an_object_is_compared_once_though_its_cluster_is_planned_twice(monkeypa
 def test_what_a_binding_shows_of_an_object_is_what_apply_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """`observe` asks for no comparison of its own: with another answer of `apply`, it says the other one."""
     world = World()
-    world.commit(*fleet())
-    world.settle()
+    world.roll_out(*fleet())
     made_up = (("/data/never", "there", "wanted"),)
     monkeypatch.setattr(comparisons, "find_differences", lambda *_, **__: made_up)
     world.fleet.cluster("c1").mutate(SETTINGS, [{"op": "replace", "path": "/data/k", "value": "drifted"}])

@@ -13,8 +13,8 @@ import pytest
 from gitfleet.api.clusters import PropertyValue
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
+from gitfleet.fleet.fanout import Fanout
 from gitfleet.loop.driver import Driver
-from gitfleet.loop.fanout import Fanout
 from gitfleet.model.failures import Failure
 from gitfleet.model.observations import ClusterObservation
 from tests import builders
@@ -94,7 +94,7 @@ class Run:
         self.world = World(start_with=self._listen)
 
     def _listen(self, driver: Driver) -> None:
-        driver.save_report = self.reports.append
+        driver.failures.save = self.reports.append
 
 
 def is_placement(*args: Any) -> bool:
@@ -167,7 +167,7 @@ PLACEMENTS: Final = [
     ("gitfleet.schedule", "request_for", is_placement),
     ("gitfleet.snapshots", "take_snapshots", is_placement),
     ("gitfleet.status", "with_conditions", is_placement),
-    ("gitfleet.works", "target_overrides", is_placement),
+    ("gitfleet.works", "target_contents", is_placement),
     ("gitfleet.observe.fleet", "observe_binding", is_placement),
     ("gitfleet.rollout.leaving", "_bound_clusters", is_placement),
     ("gitfleet.works.fleet", "_works_of", is_placement),
@@ -205,8 +205,7 @@ ON_A_CLUSTER: Final = [
 def play(poison: Poison | None) -> tuple[Run, dict[str, Any]]:
     """A settled fleet, and a change of everything; what came of it at that moment, with the poison in it."""
     run = Run()
-    run.world.commit(*fleet("app:1"))
-    run.world.settle()
+    run.world.roll_out(*fleet("app:1"))
     run.world.advance(minutes=1)
     if poison is not None:
         poison.armed = True
@@ -278,6 +277,7 @@ def _name(value: object) -> str:
     return getattr(value, "__name__", str(value).rpartition(".")[2])
 
 
+@pytest.mark.table("mutations")
 @pytest.mark.parametrize(("module", "name", "hits"), PLACEMENTS, ids=_name)
 def test_what_fails_for_one_placement_changes_nothing_for_the_other(
     module: str, name: str, hits: Callable[..., bool], monkeypatch: pytest.MonkeyPatch
@@ -289,6 +289,7 @@ def test_what_fails_for_one_placement_changes_nothing_for_the_other(
     heals(run, poison, clean)
 
 
+@pytest.mark.table("mutations")
 @pytest.mark.parametrize(("module", "name", "hits"), ON_A_CLUSTER, ids=_name)
 def test_what_fails_for_one_cluster_changes_nothing_on_the_others(
     module: str, name: str, hits: Callable[..., bool], monkeypatch: pytest.MonkeyPatch
@@ -305,8 +306,7 @@ def test_an_object_whose_removal_cannot_be_judged_stays_and_the_others_are_done(
 ) -> None:
     poison = poisoned(monkeypatch, "gitfleet.apply.plan", "prune", lambda entry, *_: entry.key.name == "retired")
     run, retired = Run(), builders.config_map(BAD, "retired", {"k": "1"})
-    run.world.commit(*fleet("app:1"), retired)
-    run.world.settle()
+    run.world.roll_out(*fleet("app:1"), retired)
     poison.armed = True
     run.world.commit(*fleet("app:2"), remove=[retired])
     run.world.rest()
@@ -318,20 +318,18 @@ def test_an_object_whose_removal_cannot_be_judged_stays_and_the_others_are_done(
     assert not any(run.world.live(name, "ConfigMap", "retired", BAD) for name in CLUSTERS)
 
 
-def test_a_placement_whose_unfinished_rollout_cannot_be_read_ends_no_removal_beside_it(
+def test_a_placement_of_which_nobody_can_say_what_it_wants_keeps_all_and_ends_no_removal_beside_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    poison = poisoned(
-        monkeypatch, "gitfleet.removals.unfinished", "brought_unfinished", lambda *args: args[2].name == BAD
-    )
+    poison = poisoned(monkeypatch, "gitfleet.reconcile.wanted", "content_of", lambda one: one.name.startswith(BAD))
     run, retired = Run(), [builders.config_map(name, "retired", {"k": "1"}) for name in (GOOD, BAD)]
-    run.world.commit(*fleet("app:1"), *retired)
-    run.world.settle()
+    run.world.roll_out(*fleet("app:1"), *retired)
     poison.armed = True
     run.world.commit(*fleet("app:1"), remove=retired)
     run.world.rest()
     assert poison.raised and run.reports
     assert not any(run.world.live(name, "ConfigMap", "retired", GOOD) for name in CLUSTERS)
+    assert all(run.world.live(name, "ConfigMap", "retired", BAD) for name in CLUSTERS)
     poison.armed = False
     run.world.advance(seconds=30)
     run.world.settle()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gitfleet.api.holds import ALLOW_EMPTY
+from gitfleet.api.faults import is_error
 from gitfleet.api.objects import JsonObject
 from gitfleet.formats.managed_fields import is_own_apply
 from gitfleet.simulation.cluster import ClusterEvent, SimulatedCrash
@@ -45,8 +45,7 @@ def payload(image: str = "web:1") -> list[JsonObject]:
 
 def begin(world: World, **more: Any) -> None:
     """A settled fleet."""
-    world.commit(*members(**more), *payload(), web())
-    world.settle()
+    world.roll_out(*members(**more), *payload(), web())
 
 
 def first_rollout(world: World) -> None:
@@ -68,8 +67,7 @@ def unpick(world: World) -> None:
 
 def move(world: World) -> None:
     """Elsewhere: one cluster instead of three, and it is one that had nothing."""
-    world.commit(*members(), *payload(), web(policy=builders.pick_n(2, match_labels={"zone": "c1"})))
-    world.settle()
+    world.roll_out(*members(), *payload(), web(policy=builders.pick_n(2, match_labels={"zone": "c1"})))
     world.commit(web(policy=builders.pick_n(1, match_labels={"zone": "c3"})), *payload("web:2"))
 
 
@@ -80,9 +78,8 @@ def prune(world: World) -> None:
 
 
 def prune_all(world: World) -> None:
-    """The whole namespace leaves the repo, and what was in it; the placement may be empty."""
-    world.commit(*members(), *payload(), {**web(), "metadata": {"name": "web", "annotations": {ALLOW_EMPTY: "true"}}})
-    world.settle()
+    """The whole namespace leaves the repo, and what was in it."""
+    begin(world)
     world.commit(remove=payload())
 
 
@@ -96,8 +93,7 @@ def placement_abandons(world: World) -> None:
     """The placement goes, and what it placed stays (decision D15)."""
     keeping = web()
     keeping["spec"]["strategy"]["deleteStrategy"] = {"propagationPolicy": "Abandon"}
-    world.commit(*members(), *payload(), keeping)
-    world.settle()
+    world.roll_out(*members(), *payload(), keeping)
     world.commit(remove=[keeping])
 
 
@@ -123,8 +119,7 @@ def replaced(world: World) -> None:
 
 def evicted(world: World) -> None:
     """A tainted cluster is evicted and another one may not be: the budget has room for one."""
-    world.commit(*members(), *payload(), web(), builders.placement_budget("web", minAvailable=2))
-    world.settle()
+    world.roll_out(*members(), *payload(), web(), builders.placement_budget("web", minAvailable=2))
     taint = {"key": "maintenance", "value": "true", "effect": "NoSchedule"}
     world.commit(
         builders.member_cluster("c1", labels={"zone": "c1"}, taints=[taint]),
@@ -163,8 +158,9 @@ class Killer:
 
 
 def prepared(situation: Callable[[World], None]) -> World:
-    """A world in the situation, with a process that knows nothing."""
+    """A world in the situation, in which no removal waits for a person, with a process that knows nothing."""
     world = World()
+    world.commit(builders.fleet_config(removals={"approval": "Never"}))
     situation(world)
     world.happenings.clear()
     world.restart()
@@ -178,7 +174,7 @@ def undisturbed(situation: Callable[[World], None]) -> tuple[dict[str, Any], int
     world.driver.checkpoint = passed.append
     world.settle()
     assert set(passed) >= set(STEPS)
-    assert not world.state().faults
+    assert not any(map(is_error, world.state().faults))
     return end_of(world), len(passed), sum(h.what in ("apply", "delete") for h in world.happenings)
 
 

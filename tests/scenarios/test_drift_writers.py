@@ -16,10 +16,7 @@ from tests.scenarios.world import World
 
 FLAG = ObjectKey("", "v1", "ConfigMap", "web", "flag")
 KEY = ObjectKey("", "v1", "Secret", "web", "key")
-STRATEGIES = {
-    "drift": ({"whenToApply": "IfNotDrifted"}, "drifted"),
-    "difference": ({"type": "ReportDiff"}, "diffed"),
-}
+STRATEGIES = {"drift": ({"whenToApply": "IfNotDrifted"}, "drifted"), "difference": ({"type": "ReportDiff"}, "diffed")}
 
 
 def drifted(strategy: dict[str, Any], body: JsonObject, key: ObjectKey, path: str, value: str) -> World:
@@ -27,11 +24,9 @@ def drifted(strategy: dict[str, Any], body: JsonObject, key: ObjectKey, path: st
     world = World()
     member = builders.member_cluster("c1")
     placed = builders.placement("web", strategy=builders.rolling_update(maxUnavailable="100%"))
-    world.commit(member, builders.namespace("web"), body, placed)
-    world.settle()
+    world.roll_out(member, builders.namespace("web"), body, placed)
     strategy = {**builders.rolling_update(maxUnavailable="100%"), "applyStrategy": strategy}
-    world.commit(builders.placement("web", strategy=strategy))
-    world.settle()
+    world.roll_out(builders.placement("web", strategy=strategy))
     edit(world, key, path, value)
     world.settle()
     return world
@@ -89,8 +84,7 @@ def test_of_a_secret_the_writer_is_said_and_no_value() -> None:
 def test_what_is_corrected_names_who_wrote_it_in_the_plan() -> None:
     world = World()
     flag = builders.config_map("web", "flag", {"a": "1"})
-    world.commit(builders.member_cluster("c1"), builders.namespace("web"), flag, builders.placement("web"))
-    world.settle()
+    world.roll_out(builders.member_cluster("c1"), builders.namespace("web"), flag, builders.placement("web"))
     edit(world, FLAG, "/data/a", "9")
     rows = [row for placement in plan_of(world)["placements"] for row in placement["operations"]]
     reasons = [row["reason"] for row in rows if row["action"] == "update"]

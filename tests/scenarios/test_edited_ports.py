@@ -49,13 +49,12 @@ def ports_of(body: Any) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("kind", KEYS)
 def test_a_port_that_was_edited_by_hand_is_set_back(kind: str, which: str, edit: str) -> None:
     world, ports = World(), PORTS[which]
-    world.commit(
+    world.roll_out(
         builders.member_cluster("c1"),
         builders.namespace("web"),
         body_with(kind, "web", ports),
         builders.placement("web"),
     )
-    world.settle()
     group, key, path = KEYS[kind]
     field, value = EDITS[edit]
     name = key if field == "port" else field
@@ -70,8 +69,7 @@ def test_a_port_that_was_edited_by_hand_is_set_back(kind: str, which: str, edit:
 def test_a_port_is_set_back_beside_one_that_somebody_adds() -> None:
     world, ports = World(), PORTS["a name"]
     world.commit(builders.member_cluster("c1"), builders.namespace("web"), body_with("Service", "web", ports))
-    world.commit(builders.placement("web"))
-    world.settle()
+    world.roll_out(builders.placement("web"))
     debug = {"name": "debug", "port": 6060, **TCP}
     patch: list[dict[str, Any]] = [
         {"op": "replace", "path": "/spec/ports/0/port", "value": 8080},
@@ -84,15 +82,13 @@ def test_a_port_is_set_back_beside_one_that_somebody_adds() -> None:
 
 def test_a_port_that_somebody_adds_stays() -> None:
     world, ports = World(), PORTS["two names"]
-    world.commit(
+    world.roll_out(
         builders.member_cluster("c1"),
         builders.namespace("web"),
         body_with("Service", "web", ports),
         builders.placement("web"),
     )
-    world.settle()
     patch = [{"op": "add", "path": "/spec/ports/-", "value": {"name": "debug", "port": 6060, **TCP}}]
     world.fleet.cluster("c1").mutate(ObjectKey("", "v1", "Service", "web", "web"), patch)
-    world.commit(body_with("Service", "web", [{**ports[0], "port": 81}, ports[1]]))
-    world.settle()
+    world.roll_out(body_with("Service", "web", [{**ports[0], "port": 81}, ports[1]]))
     assert [one["port"] for one in ports_of(world.live("c1", "Service", "web"))] == [81, 443, 6060]

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gitfleet.adapters.sops import AgeDecryptor
 from gitfleet.api.objects import ObjectKey, key_of
 from gitfleet.desired.texts import DesiredText
-from gitfleet.loop.texts import LoopText
+from gitfleet.payload.texts import PayloadText
 from gitfleet.simulation import requests
-from gitfleet.simulation.dry_runs import replaced
+from gitfleet.simulation.requests import replaced
 from tests import builders
 from tests.scenarios.staged_world import QUICK, members
 from tests.scenarios.world import STATE, World
@@ -54,8 +53,7 @@ def password(world: World, name: str = "password") -> str | None:
 
 
 def other(world: World) -> str:
-    live = world.live("c1", "ConfigMap", "other")
-    assert live is not None
+    live = world.body("c1", "ConfigMap", "other")
     return str(live["data"]["a"])
 
 
@@ -77,15 +75,13 @@ def everything_recorded(world: World) -> str:
 def test_clusters_get_the_values_and_nothing_else_has_them(keys: Path) -> None:
     world = world_of(keys, encrypted(secret(), to=KEY))
     assert (password(world), password(world, "user")) == (FIRST, "admin")
-    live = world.live("c1", "Secret", "db")
-    assert live is not None
+    live = world.body("c1", "Secret", "db")
     assert "sops" not in live
     count = applies(world)
     world.restart()
     world.settle()
     assert applies(world) == count, "a new process applies nothing again"
-    world.write({PATH: encrypted(secret(SECOND), to=KEY)})
-    world.settle()
+    world.roll_out(files={PATH: encrypted(secret(SECOND), to=KEY)})
     assert password(world) == SECOND
     recorded = everything_recorded(world)
     assert "ENC[" in recorded
@@ -194,8 +190,7 @@ def test_what_cannot_be_decrypted_keeps_what_runs_and_delays_nothing_else(keys: 
         world.restart()
         world.settle()
         assert (password(world), other(world)) == (FIRST, "2")
-    world.write({PATH: encrypted(secret(SECOND), to=KEY)})
-    world.settle()
+    world.roll_out(files={PATH: encrypted(secret(SECOND), to=KEY)})
     assert (password(world), faults(world)) == (SECOND, [])
 
 
@@ -214,8 +209,7 @@ def test_a_process_without_the_key_changes_and_removes_nothing_of_it(keys: Path,
             assert ("sops: " + DesiredText.CANNOT_USED_SINCE(why="the file is encrypted")) in fault
             assert password(world) == FIRST
             assert {entry.key: entry for entry in world.state().inventory["c1"].values()} == before
-            world.commit(builders.config_map("web", "other", {"a": "2"}))
-            world.settle()
+            world.roll_out(builders.config_map("web", "other", {"a": "2"}))
             assert other(world) == "2"
             before = {entry.key: entry for entry in world.state().inventory["c1"].values()}
     world.decryptor = AgeDecryptor(KEY.file(tmp_path))
@@ -232,10 +226,9 @@ def test_a_cluster_that_is_behind_waits_where_the_key_of_its_version_is_gone(key
     )
     keys.write_text(OTHER.line)
     with world.nothing_deleted():
-        world.commit(builders.config_map("web", "other", {"a": "2"}))
-        world.settle()
+        world.roll_out(builders.config_map("web", "other", {"a": "2"}))
     assert (password(world), password(world, "user"), other(world)) == (FIRST, "root", "2")
-    assert LoopText.NOT_APPLIED(
+    assert PayloadText.NOT_APPLIED(
         operation="Secret/web/db", why="resources/web/secret-db.yaml is encrypted for"
     ) in everything_recorded(world)
 
@@ -249,8 +242,7 @@ def test_overrides_change_what_is_encrypted_as_it_is(keys: Path) -> None:
     )
     world = world_of(keys, encrypted(secret(), to=KEY), builders.override("db", "Secret/db", rule))
     assert [password(world, name) for name in ("password", "user", "login")] == ["c4nary09-patched", None, "root"]
-    live = world.live("c1", "Secret", "db")
-    assert live is not None
+    live = world.body("c1", "Secret", "db")
     assert live["metadata"]["labels"] == {"a": "b"}
     count = applies(world)
     world.restart()
@@ -261,8 +253,8 @@ def test_overrides_change_what_is_encrypted_as_it_is(keys: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "sentence"),
     [
-        ("/metadata/annotations", LoopText.ENCRYPTED_MORE_DATA_STRINGDATA_SECRETS()),
-        ("/stringData/user", LoopText.ENCRYPTED_VALUE_NO_TEXT_PUT()),
+        ("/metadata/annotations", PayloadText.ENCRYPTED_MORE_DATA_STRINGDATA_SECRETS()),
+        ("/stringData/user", PayloadText.ENCRYPTED_VALUE_NO_TEXT_PUT()),
     ],
 )
 def test_an_override_brings_no_encrypted_value_to_another_object_or_field(keys: Path, path: str, sentence: str) -> None:
@@ -283,61 +275,10 @@ def test_an_override_brings_no_encrypted_value_to_another_object_or_field(keys: 
 def test_a_secret_that_was_plain_becomes_encrypted_and_plain_again(keys: Path) -> None:
     world = world_of(keys, builders.to_yaml(secret()))
     for text, value in ((encrypted(secret(), to=KEY), FIRST), (encrypted(secret(SECOND), to=KEY), SECOND)):
-        world.write({PATH: text})
-        world.settle()
+        world.roll_out(files={PATH: text})
         assert password(world) == value
-    world.write({PATH: builders.to_yaml(secret("plain"))})
-    world.settle()
+    world.roll_out(files={PATH: builders.to_yaml(secret("plain"))})
     assert password(world) == "plain"
-
-
-def test_an_ignored_entry_keeps_the_value_that_the_cluster_has(keys: Path) -> None:
-    rule = {"kind": "Secret", "jsonPointers": ["/data/password"]}
-    world = world_of(keys, encrypted(secret(), to=KEY), builders.fleet_config(ignoreDifferences=[rule]))
-    assert password(world) == FIRST
-    mine = base64.b64encode(b"c4nary03-by-hand").decode()
-    world.fleet.clusters["c1"].mutate(key_of(secret()), [{"op": "replace", "path": "/data/password", "value": mine}])
-    world.settle()
-    body = builders.secret("web", "db", {"password": SECOND, "user": "root"})
-    world.write({PATH: encrypted(body, to=KEY)})
-    world.settle()
-    assert (password(world), password(world, "user")) == ("c4nary03-by-hand", "root")
-
-
-def test_one_that_was_there_before_is_taken_over_only_where_that_is_wanted(keys: Path) -> None:
-    for mode, value in (("Always", FIRST), ("IfNoDiff", "old"), ("Never", "old")):
-        world = World(rules=(QUICK,), decryptor=AgeDecryptor(keys))
-        world.commit(*members("c1"))
-        world.settle()
-        live = world.fleet.cluster("c1")
-        live.apply_by_hand(builders.namespace("web"))
-        live.apply_by_hand(builders.secret("web", "db", {"password": "old", "user": "admin"}))
-        applied = {**builders.rolling_update(maxUnavailable="100%"), "applyStrategy": {"whenToTakeOver": mode}}
-        world.write({PATH: encrypted(secret(), to=KEY)})
-        world.commit(builders.namespace("web"), builders.placement("web", "web", strategy=applied))
-        world.settle()
-        assert password(world) == value, mode
-
-
-@pytest.mark.parametrize(
-    ("mode", "says"), [({"type": "ReportDiff"}, "diffed"), ({"whenToTakeOver": "IfNoDiff"}, "failed")]
-)
-def test_one_that_somebody_applied_without_decrypting_it_differs(keys: Path, mode: dict[str, str], says: str) -> None:
-    """`kubectl apply` of the file as it stands in the repo, a common mistake."""
-    text = encrypted(secret(), to=KEY)
-    raw = yaml.safe_load(text)
-    del raw["sops"]
-    world = World(rules=(QUICK,), decryptor=AgeDecryptor(keys))
-    world.commit(*members("c1"))
-    world.settle()
-    for body in (builders.namespace("web"), raw):
-        world.fleet.cluster("c1").apply_by_hand(body)
-    world.write({PATH: text})
-    applied = {**builders.rolling_update(maxUnavailable="100%"), "applyStrategy": mode}
-    world.commit(builders.namespace("web"), builders.placement("web", "web", strategy=applied))
-    world.settle()
-    assert str(password(world)).startswith("ENC[")
-    assert [one.key.kind for one in getattr(world.bindings("web")["c1"], says)] == ["Secret"]
 
 
 @pytest.mark.parametrize("refused", [False, True])
@@ -356,10 +297,9 @@ def test_a_file_is_decrypted_once_as_it_is_read_and_once_by_each_reconcile_that_
     applied = builders.rolling_update(maxUnavailable="100%")
     world = World(rules=(QUICK,), decryptor=Counted(keys))
     world.write({PATH: encrypted(*several, to=KEY)})
-    world.commit(
+    world.roll_out(
         *members("c1", "c2", "c3"), builders.namespace("web"), builders.placement("web", "web", strategy=applied)
     )
-    world.settle()
     assert (len(calls), password(world)) == (2, FIRST)
     if refused:
         keys.write_text(OTHER.line)

@@ -17,6 +17,7 @@ from gitfleet.cli.plan_markdown import lines_of as markdown_lines
 from gitfleet.cli.plan_text import lines_of
 from gitfleet.cli.texts import CliText
 from gitfleet.pull import read_delivery
+from gitfleet.reconcile.texts import ReconcileText
 from gitfleet.views.plan_document import has_changes
 from tests import builders
 from tests.builders import deployment
@@ -26,6 +27,7 @@ from tests.scenarios.test_planned_steps import plan_of
 from tests.scenarios.test_pull import DELIVER
 from tests.scenarios.test_workload_rollouts import KEY, rollout
 from tests.scenarios.world import World
+from tests.texts import part
 
 Body = dict[str, Any]
 WEB = PlacementKey("", "web")
@@ -153,14 +155,13 @@ def at_rest(mover: Mover, *, external: bool = False) -> World:
     brings = builders.placement("web", strategy=strategy)
     members = [builders.member_cluster(name) for name in ("c1", "c2")]
     for number, bodies in enumerate(mover.before):
-        world.commit(*(() if number else (*members, builders.namespace("web"), brings, one_stage())), *bodies)
-        world.settle(HOUR)
+        world.roll_out(
+            *(() if number else (*members, builders.namespace("web"), brings, one_stage())), *bodies, limit=HOUR
+        )
         if (external or mover.external) and number == 0:
-            world.commit(run("first"))
-            world.settle(HOUR)
+            world.roll_out(run("first"), limit=HOUR)
         elif external:
-            world.commit(run(f"run-{number}"))
-            world.settle(HOUR)
+            world.roll_out(run(f"run-{number}"), limit=HOUR)
     assert not mover.moved(world)
     return world
 
@@ -171,13 +172,10 @@ def test_a_gate_keeps_a_movement_from_starting(name: str, gate: str) -> None:
     mover = MOVERS[name]
     world = at_rest(mover)
     closed = GATES[gate](world, mover)
-    world.commit(closed)
-    world.settle(HOUR)
-    world.commit(*mover.starts, remove=mover.removes)
-    world.settle(HOUR)
+    world.roll_out(closed, limit=HOUR)
+    world.roll_out(*mover.starts, remove=mover.removes, limit=HOUR)
     assert mover.moved(world) is ((gate, name) in OPEN)
-    world.commit(remove=[closed])
-    world.settle(HOUR)
+    world.roll_out(remove=[closed], limit=HOUR)
     assert mover.moved(world) is ((gate, name) not in ENDS)
 
 
@@ -189,12 +187,10 @@ def test_a_gate_keeps_a_movement_from_starting(name: str, gate: str) -> None:
 def test_an_external_placement_moves_by_its_runs(name: str, moves: bool) -> None:
     mover = MOVERS[name]
     world = at_rest(mover, external=True)
-    world.commit(*mover.starts)
-    world.settle(HOUR)
+    world.roll_out(*mover.starts, limit=HOUR)
     assert mover.moved(world) is moves
-    result = world.reconcile()
-    assert result is not None
-    assert moves or name == "an update" or "strategy External" in "\n".join(result.asks)
+    result = world.driver.reconcile()
+    assert moves or name == "an update" or ReconcileText.MOVED_BY_RUNS() in "\n".join(result.asks)
 
 
 @pytest.mark.parametrize("wrong", [0, 1])
@@ -212,8 +208,7 @@ def test_a_pin_or_quarantine_lets_no_further_batch_of_other_content_begin(wrong:
 
     world.watch = count
     bad = builders.quarantine("bad", "web", digest(world, 1)) if wrong else builders.pin("web", 0, digest(world, 0))
-    world.commit(bad, *mover.starts)
-    world.settle(HOUR)
+    world.roll_out(bad, *mover.starts, limit=HOUR)
     assert most <= 2
     if not wrong:
         assert world.image("c1") == "web:1" and is_over(world)
@@ -225,12 +220,11 @@ def test_a_batch_that_is_under_way_finishes_in_a_freeze() -> None:
     world.commit(NEW)
     world.rest()
     closed = freeze(world, MOVERS["the next batch"])
-    world.commit(closed)
-    world.settle(HOUR)
+    world.roll_out(closed, limit=HOUR)
     (one, _) = world.state().rollouts[KEY].clusters
     assert (one.current_batch, one.upgraded_ready_replicas) == (1, 2)
-    result = world.reconcile()
-    assert result is not None and result.wake_at is not None
+    result = world.driver.reconcile()
+    assert result.wake_at is not None
     assert "rollout web/web on c1 (and 1 more cluster): frozen by busy until" in "\n".join(result.waiting)
     assert result.frozen
     world.move_to(result.wake_at)
@@ -252,10 +246,8 @@ def test_a_scope_says_which_rollouts_are_frozen(scope: Body, moves: set[str]) ->
     world = World()
     gold = builders.member_cluster("c1", labels={"tier": "gold"})
     brings = builders.placement("web", strategy=builders.rolling_update(maxUnavailable="100%"))
-    world.commit(gold, builders.member_cluster("c2"), builders.namespace("web"), brings, OLD)
-    world.settle()
-    world.commit(builders.freeze("busy", "2099-01-01T00:00:00Z", scope=scope), rollout(OLD, targetSize=6))
-    world.settle(HOUR)
+    world.roll_out(gold, builders.member_cluster("c2"), builders.namespace("web"), brings, OLD)
+    world.roll_out(builders.freeze("busy", "2099-01-01T00:00:00Z", scope=scope), rollout(OLD, targetSize=6), limit=HOUR)
     assert {name for name in ("c1", "c2") if replicas(world, cluster=name) == 6} == moves
 
 
@@ -264,24 +256,20 @@ def test_a_freeze_of_a_stage_freezes_the_rollouts_on_its_clusters(stage: str, mo
     mover = MOVERS["the first batch"]
     world = at_rest(mover, external=True)
     closed = builders.freeze("busy", "2099-01-01T00:00:00Z", scope={"stages": [stage]})
-    world.commit(closed, *mover.starts)
-    world.settle(HOUR)
+    world.roll_out(closed, *mover.starts, limit=HOUR)
     assert mover.moved(world) is moves
 
 
 def test_a_workload_that_no_placement_has_is_frozen_with_the_fleet() -> None:
     world = World()
-    world.commit(builders.member_cluster("c1"))
-    world.settle()
+    world.roll_out(builders.member_cluster("c1"))
     world.fleet.cluster("c1").apply_by_hand(builders.namespace("web"))
     world.fleet.cluster("c1").apply_by_hand(OLD)
     trait = rollout(OLD, targetSize=1)
     closed = builders.freeze("busy", "2099-01-01T00:00:00Z")
-    world.commit({**trait, "spec": {**trait["spec"], "clusters": {}}}, closed)
-    world.settle(HOUR)
+    world.roll_out({**trait, "spec": {**trait["spec"], "clusters": {}}}, closed, limit=HOUR)
     assert replicas(world) == 4
-    world.commit(remove=[closed])
-    world.settle(HOUR)
+    world.roll_out(remove=[closed], limit=HOUR)
     assert replicas(world) == 1
 
 
@@ -290,8 +278,7 @@ def test_so_many_clusters_lose_pods_at_a_time_as_max_unavailable_says(limit: int
     names = [f"c{number}" for number in range(1, 5)]
     world = World()
     brings = builders.placement("web", strategy=builders.rolling_update(maxUnavailable=limit))
-    world.commit(*map(builders.member_cluster, names), builders.namespace("web"), brings, OLD)
-    world.settle()
+    world.roll_out(*map(builders.member_cluster, names), builders.namespace("web"), brings, OLD)
     seen = 0
 
     def count() -> None:
@@ -312,13 +299,11 @@ def test_a_disruption_budget_keeps_clusters_at_the_size_of_their_manifests() -> 
     world = World()
     brings = builders.placement("web", strategy=builders.rolling_update(maxUnavailable="100%"))
     members = [builders.member_cluster(f"c{number}") for number in range(1, 4)]
-    world.commit(*members, builders.namespace("web"), brings, OLD, builders.placement_budget("web", minAvailable=2))
-    world.settle()
-    world.commit(rollout(OLD, targetSize=1))
-    world.settle(HOUR)
+    world.roll_out(*members, builders.namespace("web"), brings, OLD, builders.placement_budget("web", minAvailable=2))
+    world.roll_out(rollout(OLD, targetSize=1), limit=HOUR)
     assert [replicas(world, cluster=f"c{number}") for number in range(1, 4)] == [1, 4, 4]
-    result = world.reconcile()
-    assert result is not None and "the disruption budget of web" in "\n".join(result.asks)
+    result = world.driver.reconcile()
+    assert part(ReconcileText.DISRUPTION_BUDGET_ALLOWS_NO_CLUSTER) in "\n".join(result.asks)
 
 
 def test_an_agent_gets_no_step_in_a_freeze() -> None:
@@ -349,8 +334,11 @@ def test_a_plan_lists_what_is_scaled_down_below_its_manifest_among_the_removals(
     assert named == ("web/web", "web", ["c1", "c2"], 8, 0)
     assert has_changes(plan) and Condition("scaleDown", 1).met(plan) and not Condition("scaleDown", 2).met(plan)
     first, *_ = lines_of(plan)
-    assert first.startswith("scales down: Deployment web/web, from 8 pods to 0 on c1, c2, by rollout web/web")
-    assert any("scales down: Deployment web/web" in line for line in markdown_lines(plan))
+    scales = CliText.SCALES_DOWN(
+        kind="Deployment", name="web/web", pods="8 pods", after=0, clusters="c1, c2", rollout="web/web"
+    )
+    assert first.startswith(scales)
+    assert any(part(CliText.SCALES_DOWN) in line for line in markdown_lines(plan))
     assert CliText.NO_MANIFEST_CHANGES(count="1 workload") in list(lines_of(plan))
 
 

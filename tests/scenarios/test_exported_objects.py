@@ -15,7 +15,9 @@ from tests.scenarios.test_evictions import CLUSTERS, INVALID, VALID, outcomes, r
 from tests.scenarios.test_evictions import message as end_of
 from tests.scenarios.world import World
 
-NEVER = "so it never begins here; add a new run, without status"
+
+def never_begins(how: str, snapshot: str = "") -> str:
+    return DesiredText.NEVER_BEGINS_HERE(how=how, began_elsewhere=ApiText.BEFORE_CAME_HERE(), snapshot=snapshot)
 
 
 def with_conditions(body: dict[str, Any], **conditions: str) -> dict[str, Any]:
@@ -52,8 +54,7 @@ OPEN = {("Valid", "True"), ("Executed", "Unknown")}
 def test_an_eviction_that_was_decided_elsewhere_is_not_carried_out(ends: dict[str, str]) -> None:
     world = settled()
     eviction = builders.eviction("drain", "web", "c2")
-    world.commit(with_conditions(eviction, **ends))
-    world.settle()
+    world.roll_out(with_conditions(eviction, **ends))
     how = (
         "was"
         if {"Executed", "Valid"} & {name for name, status in ends.items() if (name, status) not in OPEN}
@@ -64,31 +65,26 @@ def test_an_eviction_that_was_decided_elsewhere_is_not_carried_out(ends: dict[st
     known = [f" (It is {name})" for name in ("Executed", "Valid") if ends.get(name, "Unknown") != "Unknown"]
     assert end_of(world, "drain") == f"The eviction{(*known, '')[0]} {said}"
     assert not [event for event in world.events if event.type is EventType.EVICTED]
-    assert [fault.message for fault in world.state().faults] == [f"say that it {said}"]
+    assert [fault.message for fault in world.state().faults] == [DesiredText.SAY_THAT_IT(elsewhere=said)]
 
     world.commit(eviction)
     world.restart()
     world.settle()
     assert (outcomes(world), removed(world), running(world)) == ({"drain": INVALID}, [], list(CLUSTERS))
 
-    world.commit(remove=[eviction])
-    world.settle()
-    world.commit(eviction)
-    world.settle()
+    world.roll_out(remove=[eviction])
+    world.roll_out(eviction)
     assert (outcomes(world), removed(world)) == ({"drain": VALID}, ["c2"]), "a file without status is a new one"
 
 
 def test_what_ran_here_may_come_back_with_its_own_status() -> None:
     world = settled()
-    world.commit(builders.eviction("drain", "web", "c2"))
-    world.settle()
-    world.write({"evictions/drain.yaml": world.state_text("evictions/drain.yaml")})
-    world.settle()
+    world.roll_out(builders.eviction("drain", "web", "c2"))
+    world.roll_out(files={"evictions/drain.yaml": world.state_text("evictions/drain.yaml")})
     assert (outcomes(world), world.state().faults) == ({"drain": VALID}, ())
 
     world, _ = with_runs({})
-    world.write({"runs/go.yaml": world.state_text("runs/go.yaml")})
-    world.settle()
+    world.roll_out(files={"runs/go.yaml": world.state_text("runs/go.yaml")})
     assert "Succeeded=True UpdateRunSucceeded" in said(world, "go")
     assert world.state().faults == ()
 
@@ -97,8 +93,7 @@ def with_runs(status: Any) -> tuple[World, dict[str, Any]]:
     """An External placement, and a run of it that has this status in its file."""
     world = staged(World(), *members("c1", "c2", tier="all"))
     run = builders.staged_run("go", placement="web", strategy="slow", index="0")
-    world.commit(builders.staged_strategy("slow", builders.stage("all")), {**run, "status": status})
-    world.settle()
+    world.roll_out(builders.staged_strategy("slow", builders.stage("all")), {**run, "status": status})
     return world, run
 
 
@@ -107,26 +102,26 @@ def with_runs(status: Any) -> tuple[World, dict[str, Any]]:
     [
         (
             {"conditions": [{"type": "Succeeded", "status": "True"}]},
-            ("it succeeded " + ApiText.BEFORE_CAME_HERE() + f", {NEVER}"),
+            never_begins("succeeded"),
         ),
         (
             {"conditions": [{"type": "Succeeded", "status": "False"}]},
-            ("it failed " + ApiText.BEFORE_CAME_HERE() + f", {NEVER}"),
+            never_begins("failed"),
         ),
         (
             {"conditions": [{"type": "Initialized", "status": "False"}]},
-            ("it began " + ApiText.BEFORE_CAME_HERE() + f", {NEVER}"),
+            never_begins("began"),
         ),
         (
             {"resourceSnapshotIndexUsed": "7", "stagesStatus": [{"stageName": "all"}]},
-            ("it began " + ApiText.BEFORE_CAME_HERE() + (DesiredText.SNAPSHOT_HUB(index="7") + f", {NEVER}")),
+            never_begins("began", DesiredText.SNAPSHOT_HUB(index="7")),
         ),
         (
             {"conditions": [{"type": "Progressing", "status": "True"}]},
-            ("it began " + ApiText.BEFORE_CAME_HERE() + f", {NEVER}"),
+            never_begins("began"),
         ),
         *(
-            (unclear, ("it " + DesiredText.MAY_HAVE_BEGUN() + (" " + ApiText.BEFORE_CAME_HERE() + f", {NEVER}")))
+            (unclear, never_begins(DesiredText.MAY_HAVE_BEGUN()))
             for unclear in (
                 {"conditions": "none"},
                 {"conditions": [3]},
@@ -148,8 +143,7 @@ def test_a_run_that_began_elsewhere_never_begins_here(status: Any, why: str) -> 
     world.settle()
     assert rolled_out(world) == {"c1": None, "c2": None}, "nor when its status is cut away"
 
-    world.commit(builders.staged_run("new", placement="web", strategy="slow"))
-    world.settle()
+    world.roll_out(builders.staged_run("new", placement="web", strategy="slow"))
     assert None not in rolled_out(world).values()
 
 
@@ -171,8 +165,6 @@ def test_a_run_that_did_not_begin_elsewhere_begins(status: dict[str, Any] | None
 def test_a_run_under_way_goes_on_whatever_its_file_says() -> None:
     world = staged(World(), *members("c1", tier="all"))
     run = builders.staged_run("go", placement="web", strategy="slow")
-    world.commit(builders.staged_strategy("slow", builders.stage("all", approval=True)), run)
-    world.settle()
-    world.commit(with_conditions(run, Initialized="True", Succeeded="False"), builders.approval("go", "all"))
-    world.settle()
+    world.roll_out(builders.staged_strategy("slow", builders.stage("all", approval=True)), run)
+    world.roll_out(with_conditions(run, Initialized="True", Succeeded="False"), builders.approval("go", "all"))
     assert said(world, "go")[-1].startswith("Succeeded=True")

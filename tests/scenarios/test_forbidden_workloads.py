@@ -14,7 +14,6 @@ from tests.scenarios.world import World
 
 DNS = deployment("kube-system", "dns", "dns:1", replicas=3)
 OPEN = fleet_config(policy={"allow": [{"namespaces": ["kube-system"]}]})
-DENIED = fleet_config(policy={"deny": [{"namespaces": ["ops"]}]})
 RESERVED = "its namespace " + ApiText.RESERVED_PLACE_ELSEWHERE()
 
 
@@ -35,8 +34,7 @@ def _reference(body: dict[str, Any]) -> dict[str, Any]:
 def a_world(by_hand: dict[str, Any], *bodies: dict[str, Any]) -> World:
     """One cluster with a Deployment that somebody made there, and with a placed Deployment web/web."""
     world = World()
-    world.commit(member_cluster("c1"), namespace("web"), placement("web", "web"), WEB, *bodies)
-    world.settle()
+    world.roll_out(member_cluster("c1"), namespace("web"), placement("web", "web"), WEB, *bodies)
     cluster = world.fleet.cluster("c1")
     cluster.apply_by_hand(namespace(by_hand["metadata"]["namespace"]))
     cluster.apply_by_hand(by_hand)
@@ -52,16 +50,14 @@ OPS = deployment("ops", "dns", "dns:1", replicas=3)
 def replicas(world: World, body: dict[str, Any]) -> int:
     """How many pods a Deployment asks for."""
     metadata = body["metadata"]
-    live = world.live("c1", "Deployment", metadata["name"], metadata["namespace"])
-    assert live is not None
+    live = world.body("c1", "Deployment", metadata["name"], metadata["namespace"])
     assert "paused" not in live["spec"]
     return int(live["spec"]["replicas"])
 
 
 def asks(world: World) -> str:
     """What a person is asked to do."""
-    result = world.reconcile()
-    assert result is not None
+    result = world.driver.reconcile()
     return "\n".join(result.asks)
 
 
@@ -69,8 +65,7 @@ def asks(world: World) -> str:
 @pytest.mark.parametrize("written", [rollout(DNS, targetSize=0), rollout(WEB, DNS)], ids=["target", "source"])
 def test_a_reserved_workload_is_not_moved(written: dict[str, Any], config: dict[str, Any]) -> None:
     world = a_world(DNS)
-    world.commit(written, config)
-    world.settle()
+    world.roll_out(written, config)
     assert (replicas(world, DNS), replicas(world, WEB)) == (3, 2)
     assert [fault.field.rpartition(".")[2] for fault in world.state().faults] == ["namespace"]
     assert not world.state().rollouts
@@ -82,19 +77,16 @@ def test_a_rollout_that_was_permitted_stops_and_asks(size: int) -> None:
     world = a_world(DNS, OPEN, inside)
     half = replicas(world, DNS)
     assert half not in (3, size)
-    world.commit(fleet_config(), rollout(DNS, inside="kube-system", numBatches=2, targetSize=size))
-    world.settle()
+    world.roll_out(fleet_config(), rollout(DNS, inside="kube-system", numBatches=2, targetSize=size))
     assert replicas(world, DNS) == half
     assert f"rollout kube-system/move on c1: Deployment/kube-system/dns: {RESERVED}" in asks(world)
     world.fleet.cluster("c1").apply_by_hand(deployment("kube-system", "dns", "dns:1", replicas=7))
     world.advance(seconds=3600)
     world.settle()
     assert replicas(world, DNS) == 7
-    world.commit(OPEN)
-    world.settle()
+    world.roll_out(OPEN)
     assert replicas(world, DNS) == size
-    world.commit(fleet_config(), remove=[inside])
-    world.settle()
+    world.roll_out(fleet_config(), remove=[inside])
     assert replicas(world, DNS) == size
     assert not world.state().rollouts
 
@@ -102,11 +94,9 @@ def test_a_rollout_that_was_permitted_stops_and_asks(size: int) -> None:
 @pytest.mark.parametrize("written", [rollout(OPS, targetSize=0), rollout(WEB, OPS)], ids=["target", "source"])
 def test_what_no_placement_has_is_moved_from_its_own_namespace_alone(written: dict[str, Any]) -> None:
     world = a_world(OPS)
-    world.commit(written)
-    world.settle()
+    world.roll_out(written)
     assert (replicas(world, OPS), replicas(world, WEB)) == (3, 2)
-    world.commit(rollout(OPS, inside="ops", targetSize=1), remove=[written])
-    world.settle()
+    world.roll_out(rollout(OPS, inside="ops", targetSize=1), remove=[written])
     assert (replicas(world, OPS), replicas(world, WEB)) == (1, 2)
 
 
@@ -137,17 +127,13 @@ ATTACKS = {
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_a_rollout_neither_moves_nor_holds_what_is_placed_in_another_namespace(attack: str) -> None:
     world = World()
-    world.commit(member_cluster("c1"), namespace("web"), placement("web"), WEB, *PLACED)
-    world.settle()
-    world.commit(ATTACKS[attack])
-    world.settle()
+    world.roll_out(member_cluster("c1"), namespace("web"), placement("web"), WEB, *PLACED)
+    world.roll_out(ATTACKS[attack])
     assert replicas(world, SHOP) == 4
     newer = deployment("shop", "web", "web:2", replicas=5)
-    world.commit(newer)
-    world.settle()
+    world.roll_out(newer)
     assert (world.image_in("c1", "shop"), replicas(world, SHOP)) == ("web:2", 5)
-    world.commit(rollout(SHOP, inside="shop", targetSize=6))
-    world.settle()
+    world.roll_out(rollout(SHOP, inside="shop", targetSize=6))
     assert replicas(world, SHOP) == 6
 
 
@@ -155,17 +141,13 @@ def test_a_rollout_neither_moves_nor_holds_what_is_placed_in_another_namespace(a
 def test_the_fleet_may_allow_a_namespace_by_name(to: str) -> None:
     world = World()
     allows = fleet_config(policy={"crossNamespace": [{"from": "web", "to": [to]}]})
-    world.commit(member_cluster("c1"), namespace("web"), placement("web"), WEB, *PLACED, allows)
-    world.settle()
+    world.roll_out(member_cluster("c1"), namespace("web"), placement("web"), WEB, *PLACED, allows)
     half = rollout(SHOP, numBatches=2, lastBatchToRollout=0, targetSize=2)
-    world.commit(half)
-    world.settle()
+    world.roll_out(half)
     assert replicas(world, SHOP) == (3 if to == "shop" else 4)
-    world.commit(fleet_config(), rollout(SHOP, numBatches=2, targetSize=2))
-    world.settle()
+    world.roll_out(fleet_config(), rollout(SHOP, numBatches=2, targetSize=2))
     assert replicas(world, SHOP) == (3 if to == "shop" else 4)
     if to == "shop":
         assert WorkloadText.ANOTHER_NAMESPACE(key="Deployment/shop/web", namespace="shop") in asks(world)
-    world.commit(allows)
-    world.settle()
+    world.roll_out(allows)
     assert replicas(world, SHOP) == (2 if to == "shop" else 4)

@@ -12,10 +12,10 @@ from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.api.bindings import Binding
 from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
-from gitfleet.loop import dry_runs
-from gitfleet.loop.texts import LoopText
+from gitfleet.fleet import dry_runs
+from gitfleet.fleet.texts import FleetText
 from gitfleet.simulation import requests
-from gitfleet.simulation.dry_runs import replaced as replaced_as_it_is
+from gitfleet.simulation.requests import replaced as replaced_as_it_is
 from tests import builders
 from tests.scenarios.staged_world import QUICK
 from tests.scenarios.world import World
@@ -51,8 +51,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
 def rolled_out(**strategy: Any) -> World:
     world = World()
-    world.commit(*fleet(**strategy))
-    world.settle()
+    world.roll_out(*fleet(**strategy))
     return world
 
 
@@ -95,25 +94,6 @@ def test_a_default_that_somebody_changed_has_drifted_and_one_that_is_back_has_no
     assert asked.count("web") == 2
 
 
-def test_with_always_it_is_reported_alone() -> None:
-    world = rolled_out(comparisonOption="FullComparison")
-    by_hand(world, 5)
-    world.settle()
-    assert drifted(world) == [(GRACE, "5", None, "kubectl-edit")]
-    assert not world.bindings("shop")["c1"].failed
-
-
-def test_a_process_that_knows_nothing_says_the_same() -> None:
-    world = rolled_out()
-    by_hand(world, 5)
-    by_hand(world, 30)
-    world.settle()
-    head = world.driver.reconcile().state_head
-    world.restart()
-    world.settle()
-    assert world.driver.reconcile().state_head == head and not world.bindings("shop")["c1"].drifted
-
-
 def test_a_refused_dry_run_is_said_counts_nothing_as_a_default_and_is_tried_again(asked: list[str]) -> None:
     world = rolled_out()
     by_hand(world, 5)
@@ -138,8 +118,7 @@ def test_so_many_at_once_and_the_rest_in_the_next_pass(asked: list[str], monkeyp
     monkeypatch.setattr(dry_runs, "MOST_AT_ONCE", 2)
     world = World()
     names = [f"web-{number}" for number in range(5)]
-    world.commit(*fleet(), *(builders.deployment("shop", name) for name in names))
-    world.settle()
+    world.roll_out(*fleet(), *(builders.deployment("shop", name) for name in names))
     for name in names:
         for value in (5, 30):
             patch = [{"op": "replace", "path": GRACE, "value": value}]
@@ -159,8 +138,7 @@ def test_a_run_until_all_is_settled_asks_about_all_first(monkeypatch: pytest.Mon
     monkeypatch.setattr(dry_runs, "MOST_AT_ONCE", 2)
     world = World(rules=(QUICK,))
     names = [f"web-{number}" for number in range(12)]
-    world.commit(*fleet(comparisonOption="FullComparison"), *(builders.deployment("shop", name) for name in names))
-    world.settle()
+    world.roll_out(*fleet(comparisonOption="FullComparison"), *(builders.deployment("shop", name) for name in names))
     cluster = world.fleet.cluster("c1")
     for number, name in enumerate(names):
         for value in (5, 30) if number > 7 else (5,):
@@ -172,7 +150,7 @@ def test_a_run_until_all_is_settled_asks_about_all_first(monkeypatch: pytest.Mon
     results = [world.driver.reconcile()]
     while not results[-1].settled and len(results) < 12:
         results.append(world.driver.reconcile())
-    said = LoopText.SERVER_FILLED_NOT_KNOWN_ALL().format("c1")
+    said = FleetText.SERVER_FILLED_NOT_KNOWN_ALL().format("c1")
     assert said in results[0].waiting
     assert results[-1].settled and len(results) <= 6
     # Refused, all that somebody wrote counts.
@@ -186,8 +164,7 @@ def test_what_changes_in_each_pass_keeps_nothing_else_from_being_asked(
     monkeypatch.setattr(dry_runs, "MOST_AT_ONCE", 2)
     world = World()
     names = [f"web-{number}" for number in range(7)]
-    world.commit(*fleet(), *(builders.deployment("shop", name) for name in names))
-    world.settle()
+    world.roll_out(*fleet(), *(builders.deployment("shop", name) for name in names))
 
     def edit(name: str, patch: JsonObject) -> None:
         world.fleet.cluster("c1").mutate(ObjectKey("apps", "v1", "Deployment", "shop", name), [patch])
@@ -200,20 +177,3 @@ def test_what_changes_in_each_pass_keeps_nothing_else_from_being_asked(
             edit(name, {"op": "add", "path": "/metadata/annotations", "value": {"kubernetes.io/change": str(number)}})
         world.driver.reconcile()
     assert set(names) <= set(asked)
-
-
-def test_an_answer_after_a_refusal_is_kept(asked: list[str]) -> None:
-    world = rolled_out()
-    cluster = world.fleet.cluster("c1")
-    by_hand(world, 5)
-    cluster.memory.rules = (ClusterRule(object=ObjectPattern(kind="Deployment"), apply="fail"),)
-    world.settle()
-    cluster.memory.rules = ()
-    world.advance(minutes=5)
-    by_hand(world, 6)
-    world.settle()
-    assert asked.count("web") == 2
-    world.advance(minutes=6)
-    world.settle()
-    assert drifted(world) == [(GRACE, "6", None, "kubectl-edit")]
-    assert asked.count("web") == 2, "the content is asked about once"

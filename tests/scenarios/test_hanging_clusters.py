@@ -49,7 +49,9 @@ def test_clusters_that_hang_starve_no_others(executor: ThreadPoolExecutor) -> No
 
     def route(driver: Driver) -> None:
         directory = KubeDirectory(transports=lambda c: hanging.get(c.name) or world.fleet.cluster(c.name))
-        driver.fanout = replace(driver.fanout, directory=directory, executor=executor, timeout=TIMEOUT)
+        driver.clusters.fanout = replace(
+            driver.clusters.fanout, directory=directory, executor=executor, timeout=TIMEOUT
+        )
 
     world.start_with = route
     world.restart()
@@ -58,8 +60,7 @@ def test_clusters_that_hang_starve_no_others(executor: ThreadPoolExecutor) -> No
     web = [builders.namespace("web"), builders.deployment("web", "web"), builders.placement("web", strategy=strategy)]
     world.commit(*(builders.member_cluster(name) for name in names), *web)
     for _ in names:
-        result = world.reconcile()
-        assert result is not None
+        result = world.driver.reconcile()
         states = {name: cluster_state(world.state().clusters[name]) for name in HANGING}
         assert states == {name: "not joined" if hanging[name].asked else "not seen yet" for name in HANGING}
         if {world.image(name) for name in ANSWERING} == {"web:1"} and all(h.asked for h in hanging.values()):

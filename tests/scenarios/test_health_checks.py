@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gitfleet.api.objects import JsonObject, ObjectKey, key_of
+from gitfleet.api.objects import JsonObject, key_of
 from gitfleet.formats.texts import FormatsText
 from gitfleet.observe.texts import ObserveText
 from tests import builders
@@ -41,8 +41,7 @@ def fleet(config: JsonObject, *payload: JsonObject) -> World:
     )
     clusters = [builders.member_cluster(name) for name in ("c1", "c2")]
     definition = builders.custom_definition(GROUP, "Database")
-    world.commit(config, *clusters, placement, definition, builders.namespace("web"), *payload)
-    world.settle()
+    world.roll_out(config, *clusters, placement, definition, builders.namespace("web"), *payload)
     return world
 
 
@@ -75,8 +74,7 @@ def test_a_custom_resource_is_available_when_the_fleet_says_so() -> None:
     report(world, database(), {"phase": "Ready"}, "c1", "c2")
     assert said(world) == {"c1": [], "c2": []}
 
-    world.commit(database(2))
-    world.settle()
+    world.roll_out(database(2))
     assert sorted(sizes(world).values()) == [1, 2], "the old status says nothing of the new spec"
     first = next(name for name, size in sizes(world).items() if size == 2)
     report(world, database(), {"phase": "Error", "conditions": [
@@ -99,15 +97,13 @@ def test_a_custom_resource_is_available_when_the_fleet_says_so() -> None:
 def test_without_a_check_the_kind_is_judged_by_gitfleet_and_a_new_check_counts_at_once() -> None:
     world = fleet(builders.fleet_config(), database())
     assert said(world) == {"c1": [], "c2": []}
-    world.commit(builders.fleet_config(healthChecks=[CHECK | {"failed": "false"}]))
-    world.settle()
+    world.roll_out(builders.fleet_config(healthChecks=[CHECK | {"failed": "false"}]))
     cause = [ObserveText.HEALTH_CHECK_CANNOT_EVALUATED(name="available", error=FormatsText.NO_FIELD(missing="phase"))]
     assert said(world) == {"c1": cause, "c2": cause}
     world.restart()
     world.settle()
     assert said(world) == {"c1": cause, "c2": cause}
-    world.commit(builders.fleet_config())
-    world.settle()
+    world.roll_out(builders.fleet_config())
     assert said(world) == {"c1": [], "c2": []}
 
 
@@ -124,41 +120,9 @@ def test_without_a_check_the_kind_is_judged_by_gitfleet_and_a_new_check_counts_a
 def test_a_check_that_cannot_be_read_leaves_the_last_good_ones(field: str, value: str, sentence: str) -> None:
     world = fleet(builders.fleet_config(healthChecks=[CHECK]), database())
     report(world, database(), {"phase": "Ready"}, "c1", "c2")
-    world.commit(builders.fleet_config(healthChecks=[CHECK | {field: value}]))
-    world.settle()
+    world.roll_out(builders.fleet_config(healthChecks=[CHECK | {field: value}]))
     (fault,) = world.state().faults
     assert (fault.path, fault.field) == ("gitfleet.yaml", f"spec.healthChecks[0].{field}")
     assert fault.line and sentence in str(fault)
     report(world, database(), {"phase": "Error"}, "c1")
     assert said(world) == {"c1": [ObserveText.HEALTH_CHECK_SAYS_FAILED(beside="")], "c2": []}
-
-
-CLAIM = builders.an_object(
-    "v1", "PersistentVolumeClaim", "data", namespace="web", spec={"accessModes": ["ReadWriteOnce"]}
-)
-WEB = builders.deployment("web", "web")
-
-
-@pytest.mark.parametrize(
-    ("of", "status", "cause"),
-    [
-        (
-            WEB,
-            {"conditions": [{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded",
-                             "message": "timed out progressing"}]},
-            (ObserveText.REPLICAS_UPDATED(updated="0", wanted="1") +
-                "; ProgressDeadlineExceeded: timed out progressing"),
-        ),
-        (CLAIM, {"phase": "Lost"}, ObserveText.VOLUME_LOST()),
-    ],
-)  # fmt: skip
-def test_a_stuck_rollout_names_the_failure_that_the_controller_reports(
-    of: JsonObject, status: dict[str, Any], cause: str
-) -> None:
-    world = fleet(builders.fleet_config(), of)
-    assert said(world) == {"c1": [], "c2": []}
-    report(world, of, status, "c1")
-    assert said(world) == {"c1": [cause], "c2": []}
-    key = ObjectKey.__str__(key_of(of))
-    (available,) = [c for c in world.bindings("web")["c1"].conditions if c.type == "Available"]
-    assert available.message == f"{key} is not available: {cause}"

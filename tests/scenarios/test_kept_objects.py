@@ -16,14 +16,12 @@ from gitfleet.status import sentence
 from gitfleet.status.texts import StatusText
 from tests import builders
 from tests.scenarios.test_crashes import NAMES, members
-from tests.scenarios.test_holds import answer
 from tests.scenarios.test_planned_steps import plan_of
-from tests.scenarios.world import World
+from tests.scenarios.world import World, answer
 from tests.texts import part
 
 HELM = {"helm.sh/resource-policy": "keep"}
 DATA = ObjectKey("", "v1", "ConfigMap", "web", "data")
-DATA_ON_C1 = StatusText.LEFT_NO_LONGER_MANAGED(place="web", names=": ConfigMap/web/data", cluster="c1")
 
 
 def data(annotations: Mapping[str, str] = HELM, **parts: Any) -> JsonObject:
@@ -35,8 +33,7 @@ def placed(kept: JsonObject, *more: JsonObject) -> World:
     """Three clusters that have a namespace with what is kept and a ConfigMap that is not."""
     world = World()
     other = builders.config_map("web", "other", {"a": "1"})
-    world.commit(*members(leave="Delete"), builders.namespace("web"), kept, other, builders.placement("web"), *more)
-    world.settle()
+    world.roll_out(*members(leave="Delete"), builders.namespace("web"), kept, other, builders.placement("web"), *more)
     return world
 
 
@@ -50,66 +47,11 @@ def said(world: World) -> list[str]:
     return [sentence(event) for event in world.events if event.type is EventType.RELEASED]
 
 
-@pytest.mark.parametrize(
-    ("protection", "stays"),
-    [
-        ({"annotations": {"gitfleet.dev/prune": "false"}}, True),
-        ({"annotations": {"gitfleet.dev/prune": "no"}}, True),
-        ({"annotations": HELM}, True),
-        ({"annotations": {"kustomize.toolkit.fluxcd.io/prune": "disabled"}}, True),
-        ({"annotations": {}, "labels": {"kustomize.toolkit.fluxcd.io/prune": "Disabled"}}, True),
-        ({"annotations": {"argocd.argoproj.io/sync-options": "Replace=true, Prune=false"}}, True),
-        ({"annotations": {"argocd.argoproj.io/sync-options": "Delete=confirm"}}, True),
-        ({"annotations": {"argocd.argoproj.io/sync-options": "Replace=true"}}, False),
-        ({"annotations": {"gitfleet.dev/prune": "true"}}, False),
-        ({"annotations": {"helm.sh/resource-policy": "delete", "other/prune": "false"}}, False),
-    ],
-    ids=str,
-)
-def test_what_leaves_the_repo_stays_where_an_annotation_says_so(protection: dict[str, Any], stays: bool) -> None:
-    world = placed(data(**protection))
-    world.commit(remove=[data()])
-    world.settle()
-    for name in NAMES:
-        assert ("ConfigMap/data" in on_cluster(world, name)) == stays
-        assert DATA not in world.state().inventory[name]
-    assert sorted(said(world)) == ([DATA_ON_C1.replace("c1", name) for name in NAMES] if stays else [])
-    log = "\n".join(commit.message for commit in world.repo.log("gitfleet/state"))
-    assert (DATA_ON_C1 in log) == stays
-
-
-def test_what_a_person_protects_on_a_cluster_stays_there_alone() -> None:
-    world = placed(data({}))
-    world.fleet.cluster("c2").mutate(
-        DATA, [{"op": "add", "path": "/metadata/annotations", "value": {"gitfleet.dev/prune": "false"}}]
-    )
-    world.commit(remove=[data()])
-    world.settle()
-    assert "ConfigMap/data" not in on_cluster(world, "c1") and "ConfigMap/data" in on_cluster(world, "c2")
-
-
-def test_an_annotation_that_somebody_took_away_on_the_cluster_still_counts() -> None:
-    world = placed(data())
-    world.commit(remove=[data()])
-    world.fleet.cluster("c1").mutate(DATA, [{"op": "remove", "path": "/metadata/annotations"}])
-    world.settle()
-    assert "ConfigMap/data" in on_cluster(world, "c1")
-
-
-def test_without_the_annotation_in_the_manifest_it_is_deleted_like_any_other() -> None:
-    world = placed(data())
-    world.commit(data({}))
-    world.settle()
-    world.commit(remove=[data()])
-    world.settle()
-    assert "ConfigMap/data" not in on_cluster(world, "c1")
-
-
 def test_a_plan_says_what_is_left() -> None:
     world = placed(data())
     world.commit(remove=[data()])
     (line,) = (line for line in lines_of(plan_of(world)) if "ConfigMap/web/data" in line)
-    assert (ApplyText.STAYS_CLUSTER() + ": helm.sh/resource-policy: keep protects it") in line
+    assert ApplyText.STAYS_CLUSTER_PROTECTS(entry="", by="helm.sh/resource-policy: keep") in line
 
 
 GONE = {"the placement": ["placements/web.yaml"], "the clusters": [f"clusters/{name}.yaml" for name in NAMES]}
@@ -118,7 +60,7 @@ GONE = {"the placement": ["placements/web.yaml"], "the clusters": [f"clusters/{n
 @pytest.mark.parametrize("how", GONE)
 @pytest.mark.parametrize("crash", [False, True], ids=["", "crash"])
 def test_what_it_lies_in_stays_with_it(how: str, crash: bool) -> None:
-    world = placed(data(), builders.fleet_config(massDelete={"maxPercent": 100}))
+    world = placed(data(), builders.fleet_config(removals={"approval": "Never"}))
     world.commit(remove=GONE[how])
     if crash:
         world.reconcile()
@@ -131,11 +73,9 @@ def test_what_it_lies_in_stays_with_it(how: str, crash: bool) -> None:
 
 def test_it_is_taken_back_as_it_is_when_it_is_selected_again() -> None:
     world = placed(data())
-    world.commit(remove=[data()])
-    world.settle()
+    world.roll_out(remove=[data()])
     there = world.live("c1", "ConfigMap", "data")
-    world.commit(data())
-    world.settle()
+    world.roll_out(data())
     assert there is not None and world.state().inventory["c1"][DATA].uid == there["metadata"]["uid"]
 
 
@@ -145,17 +85,15 @@ def test_nothing_that_stays_counts_for_a_hold() -> None:
         world = World()
         selected = [{"group": "", "version": "v1", "kind": "Namespace", "name": "web"}]
         only = {**builders.namespace("web"), "metadata": {"name": "web", "annotations": protection}}
-        world.commit(builders.member_cluster("c1"), only, builders.placement("web", selectors=selected))
-        world.settle()
-        world.commit(remove=[only])
-        world.settle()
+        world.roll_out(builders.member_cluster("c1"), only, builders.placement("web", selectors=selected))
+        world.roll_out(remove=[only])
         assert bool(world.state().holds) == held
         assert world.live("c1", "Namespace", "web") is not None
 
 
 def test_another_placement_takes_it_over() -> None:
     """Nothing is let go of that somebody else is to have."""
-    world = placed(data(), builders.fleet_config(massDelete={"maxPercent": 100}))
+    world = placed(data(), builders.fleet_config(removals={"approval": "Never"}))
     world.commit(
         builders.placement("other", selectors=[builders.select_namespace("web")]), remove=["placements/web.yaml"]
     )
@@ -166,7 +104,7 @@ def test_another_placement_takes_it_over() -> None:
 
 
 def test_an_override_that_deletes_it_on_a_cluster_leaves_it_there() -> None:
-    world = placed(data(), builders.fleet_config(massDelete={"maxPercent": 100}))
+    world = placed(data(), builders.fleet_config(removals={"approval": "Never"}))
     world.commit(builders.override("drop", "ConfigMap/data", builders.override_rule()))
     with world.nothing_deleted():
         world.settle()
@@ -176,18 +114,15 @@ def test_an_override_that_deletes_it_on_a_cluster_leaves_it_there() -> None:
 @pytest.mark.parametrize(("held", "renamed"), [("resources/web/", False), ("clusters/", True)])
 @pytest.mark.parametrize("approved", [True, False], ids=["approved", "taken back"])
 def test_what_it_lies_in_stays_with_it_however_late_that_goes(held: str, renamed: bool, approved: bool) -> None:
-    """The removal of the namespace, or of its clusters, is held, that of what is protected in it is not: it is let go
-    of with the namespace, or as the namespace stays after all."""
+    """The removal of the namespace, or of its clusters, is held; what is protected in it is let go of."""
     world = placed(data())
     files = {path: text.decode() for path, text in world.repo.files("main").items() if path.startswith(held)}
     its_own = "resources/web/configmap-data.yaml"
     hidden = {f"{path}.off": text for path, text in files.items() if renamed}
-    world.write({**dict.fromkeys(files), **hidden, its_own: None})
-    world.settle()
-    (hold,) = world.state().holds.values()
-    assert DATA in world.state().inventory["c1"] and not said(world)
-    world.write(answer(hold) if approved else {**files, **dict.fromkeys(hidden), its_own: None})
-    world.settle()
+    world.roll_out(files={**dict.fromkeys(files), **hidden, its_own: None})
+    answers = {path: text for hold in world.state().held.values() for path, text in answer(hold).items()}
+    assert answers
+    world.roll_out(files=answers if approved else {**files, **dict.fromkeys(hidden), its_own: None})
     assert not world.state().holds
     for name in NAMES:
         assert {"Namespace/web", "ConfigMap/data"} <= on_cluster(world, name)
@@ -211,17 +146,14 @@ LATER = {
 @pytest.mark.parametrize("later", LATER)
 @pytest.mark.parametrize("edited", [False, True])
 def test_what_it_lies_in_stays_with_it_when_that_goes_in_a_later_commit(later: str, edited: bool) -> None:
-    world = placed(data(), builders.fleet_config(massDelete={"maxPercent": 100}))
-    world.commit(remove=[data()])
-    world.settle()
+    world = placed(data(), builders.fleet_config(removals={"approval": "Never"}))
+    world.roll_out(remove=[data()])
     assert said(world) and DATA not in world.state().inventory["c1"]
     if edited:
-        world.commit(builders.namespace("web", labels={"edited": "yes"}))
-        world.settle()
+        world.roll_out(builders.namespace("web", labels={"edited": "yes"}))
     world.restart()
     remove, says = LATER[later]
-    world.commit(remove=remove)
-    world.settle()
+    world.roll_out(remove=remove)
     for hold in world.state().holds.values():
         world.write(answer(hold))
     world.settle()
@@ -232,8 +164,7 @@ def test_what_it_lies_in_stays_with_it_when_that_goes_in_a_later_commit(later: s
 
 
 def test_what_it_lies_in_goes_once_it_was_taken_back_and_may_be_deleted() -> None:
-    world = placed(data(), builders.fleet_config(massDelete={"maxPercent": 100}))
+    world = placed(data(), builders.fleet_config(removals={"approval": "Never"}))
     for files in ({"remove": [data()]}, {}, {"remove": ["placements/web.yaml"]}):
-        world.commit(*([] if files else [data({})]), **files)
-        world.settle()
+        world.roll_out(*([] if files else [data({})]), **files)
     assert not world.state().holds and not on_cluster(world)

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import pytest
 
+from gitfleet.branches.texts import BranchesText
 from gitfleet.desired import IGNORE_FILE
-from gitfleet.loop.texts import LoopText
 from gitfleet.settings import Limits
 from gitfleet.state import changed_files
 from tests import builders
 from tests.scenarios.world import STATE, World
 
 FEW = Limits(files=60)
-FEWER = LoopText.REMOVE_FILES_IGNORE_OTHERS(ignore_file=IGNORE_FILE)
+FEWER = BranchesText.REMOVE_FILES_IGNORE_OTHERS(ignore_file=IGNORE_FILE)
 
 
 def settled(limits: Limits = FEW) -> World:
@@ -46,8 +46,7 @@ def too_many(world: World) -> None:
 def test_files_that_are_not_read_do_not_count(files: dict[str, str]) -> None:
     world = settled()
     web = builders.repo_files_for(builders.deployment("web", "web", image="web:2"))
-    world.write({**files, **web})
-    world.settle()
+    world.roll_out(files={**files, **web})
     assert (world.image("c1"), world.state().faults) == ("web:2", ())
 
 
@@ -63,7 +62,7 @@ def test_a_commit_with_too_many_files_is_refused_and_the_last_good_goes_on(resta
                 world.restart()
     assert (world.image("c1"), world.state().observed_commit) == ("web:1", accepted)
     (fault,) = world.state().faults
-    assert LoopText.FILES_MOST_READ(files=85, most=60, few=FEWER) in str(fault)
+    assert BranchesText.FILES_MOST_READ(files=85, most=60, few=FEWER) in str(fault)
     assert "at most 60 are read" in world.state_text("README.md")
     world.write({f"resources/web/{n}.yaml": None for n in range(80)})
     with world.nothing_deleted():
@@ -85,8 +84,7 @@ def test_a_limit_that_is_lower_than_what_is_accepted_takes_nothing_away() -> Non
     world.restart()
     with world.nothing_deleted():
         world.settle()
-        world.commit(builders.deployment("web", "web", image="web:2"))
-        world.settle()
+        world.roll_out(builders.deployment("web", "web", image="web:2"))
     assert world.image("c1") == "web:1"
     assert not world.state().holds
     assert len(world.state().faults) == 1
@@ -128,8 +126,7 @@ def test_an_eviction_of_a_placement_that_cannot_be_written_is_not_done_and_decid
     with monkeypatch.context() as patch, world.nothing_deleted():
         patch.setattr(changed_files, "LARGEST_WRITTEN_BYTES", 20_000)
         world.commit(*(builders.config_map("web", f"m{n}", {}) for n in range(200)))
-        world.commit(builders.eviction("drain", "web", "c1"))
-        world.settle()
+        world.roll_out(builders.eviction("drain", "web", "c1"))
         assert not world.state().evictions
     world.restart()
     world.settle()
@@ -145,7 +142,6 @@ def test_what_was_refused_and_is_not_listed_is_not_taken_for_accepted_later() ->
         return {"resources/many.yaml": builders.to_yaml(*bodies)}
 
     for value in ("1", "2"):
-        world.write(stray(value))
-        world.settle()
-    wanted = world.driver.desired_trees.at(world.repo.fetch()["main"], world.state())
+        world.roll_out(files=stray(value))
+    wanted = world.driver.repository.desired_trees.at(world.repo.fetch()["main"], world.state())
     assert [str(manifest.key) for manifest in wanted.payload if manifest.key.namespace == "stray"] == []

@@ -53,7 +53,7 @@ DOCUMENTS = {
             {
                 "approvals": POLICY,
                 "freezeWindows": [{**WINDOW, "scope": SCOPE}],
-                "massDelete": {"maxPercent": 50, "minClusters": 5, "minObjects": 20},
+                "removals": {"maxPercent": 50, "minClusters": 5, "minObjects": 20},
             },
             OURS,
         ),
@@ -81,8 +81,7 @@ def test_digits_without_end_stop_nothing_else(kind: str, caplog: pytest.LogCaptu
     document = DOCUMENTS[kind]
     world = staged(World(), *members("c1", a="b"))
     shop = builders.placement("shop")
-    world.commit(one_stage(), run(), builders.namespace("shop"), builders.config_map("shop", "at"), shop)
-    world.settle()
+    world.roll_out(one_stage(), run(), builders.namespace("shop"), builders.config_map("shop", "at"), shop)
     path, texts = builders.path_of(document), spellings(document)
     rounds = [{path: text} for text in texts]
     if kind != "FleetConfig":  # of which there can be one only
@@ -103,4 +102,4 @@ def test_a_snapshot_number_without_end_is_an_error_of_its_line(number: str) -> N
     for text in (f'"{number}"', f"!!str {number}"):
         document = builders.to_yaml(builders.staged_run("go", placement="web", strategy="all", index="INDEX"))
         (fault,) = faults_of({"runs/go.yaml": document.replace("INDEX", text)})
-        assert fault.startswith("runs/go.yaml:8: ClusterStagedUpdateRun/go: spec.resourceSnapshotIndex: must be")
+        assert fault.startswith("runs/go.yaml:8: ClusterStagedUpdateRun/go: spec.resourceSnapshotIndex: ")

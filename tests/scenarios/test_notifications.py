@@ -14,22 +14,21 @@ from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.api.texts import ApiText
 from gitfleet.errors import BadInput, RemoteUnreachable
 from gitfleet.formats.texts import FormatsText
-from gitfleet.loop.notification_queue import NotificationQueue, QueueThread
-from gitfleet.loop.notifying import FAILING_AFTER, Notifications
-from gitfleet.loop.phases import FETCH, LAST, PHASES
-from gitfleet.loop.pulse import Pass
+from gitfleet.loop.pulse import FETCH, LAST, PHASES, Pass
 from gitfleet.loop.results import ReconcileResult
-from gitfleet.loop.texts import LoopText
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.notifications import NotificationMessage
 from gitfleet.ports.notifiers import Notifier
+from gitfleet.removals.texts import RemovalsText
 from gitfleet.rollout.texts import RolloutText
 from gitfleet.schedule.texts import ScheduleText
+from gitfleet.serving.notifications import FAILING_AFTER, NotificationQueue, Notifications, QueueThread
+from gitfleet.serving.texts import ServingText
+from gitfleet.simulation.cluster import SimulatedCrash
 from gitfleet.status.texts import StatusText
 from gitfleet.views import Occasion
 from tests import builders
-from tests.scenarios.test_holds import answer, only_hold
-from tests.scenarios.world import World
+from tests.scenarios.world import World, answer, only_hold
 
 CANARY = "canary-7f3a"
 
@@ -82,15 +81,15 @@ class Told(World):
     def begin(self) -> None:
         """Another process begins."""
         self.notifications = Notifications(
-            config=lambda: self.driver.config,
-            given=frozenset({"all", "eu", "shop", "runs", "broken"}),
+            config=lambda: self.driver.repository.config,
+            destinations=frozenset({"all", "eu", "shop", "runs", "broken"}),
             connect=self.box.connect,
             clock=self.clock,
             secrets=(CANARY,),
             start=AtOnce,
         )
         self.driver = self.start()
-        self.driver.listen = self.notifications.on_event
+        self.driver.publishers.members.append(self.notifications)
 
     def reconcile(self) -> ReconcileResult | None:
         if self.notifications is None:
@@ -182,16 +181,13 @@ def test_whole_messages_of_a_fleets_life() -> None:
 
 
 def test_a_removal_that_is_held_and_approved() -> None:
-    told = started({**ALL, "events": ["removalHeld", "answered"]}, massDelete={"minObjects": 1, "maxPercent": 1})
+    told = started({**ALL, "events": ["removalHeld", "answered"]}, removals={"minObjects": 1, "maxPercent": 1})
     told.commit(remove=[WEB])
     told.settle()
     told.write(answer(only_hold(told)))
     told.settle()
-    said = (
-        StatusText.WAITS_APPROVAL()
-        + ": resources/web/deployment-web.yaml:1: the commit removes 2 of the 4 objects that the fleet has, "
-        "from 2 clusters (more than 1%): resources/web/deployment-web.yaml was removed"
-    )
+    why = RemovalsText.MOST_OF_PLACEMENT_OBJECTS(placement="web", part="1", whole="2", percent="1")
+    said = f"{StatusText.WAITS_APPROVAL()}: MassRemoval: {why}"
     name = told.box.got["all"][0].document["events"][0]["name"]
     assert told.box.said() == [[f"removalHeld: {name} {said}"], [f"answered: {name} approved"]]
 
@@ -223,11 +219,18 @@ RUNS = {"name": "runs", "type": "slack", "scope": {"placements": ["w*"]}}
 EU = {"name": "eu", "type": "slack", "scope": {"clusters": {"matchLabels": {"region": "eu"}}}}
 
 
+def die(step: str) -> None:
+    if step == "reported":
+        raise SimulatedCrash(step)
+
+
 def test_what_was_not_delivered_before_a_kill_is_told_by_nobody() -> None:
     """Nothing is promised across a kill but that nothing is told twice (record 0032)."""
     told = started()
     told.commit(builders.eviction("drain", "web", "us-1"))
-    told.driver.reconcile()  # it is pushed, and the process dies
+    told.driver.checkpoint = die
+    with pytest.raises(SimulatedCrash):
+        told.driver.reconcile()  # it is pushed, and the process dies
     told.begin()
     told.settle()
     assert told.box.said() == [JOINED, [COMPLETE], [COMPLETE]]
@@ -266,7 +269,7 @@ def test_what_cannot_be_told_is_said_at_once(caplog: pytest.LogCaptureFixture) -
         f"notification broken: {unusable}",
         (
             f"notification broken: {unusable}"
-            + LoopText.FLEET_RECONCILED_ALL_SAME(error="", until=LoopText.TRIED_AGAIN_LATER())
+            + ServingText.FLEET_RECONCILED_ALL_SAME(error="", until=ServingText.TRIED_AGAIN_LATER())
         ),
     ]
     assert len(told.box.said()) == 3
@@ -288,11 +291,11 @@ def test_reconciles_that_fail() -> None:
         [
             (
                 "reconcileFailing: "
-                + LoopText.RECONCILING_FAILED_TIMES_ROW(failed="3")
+                + ServingText.RECONCILING_FAILED_TIMES_ROW(failed="3")
                 + ": https://x.example/*** does not answer"
             )
         ],
-        [("reconcileRecovered: " + LoopText.RECONCILING_AGAIN_AFTER_FAILURES(failed="5"))],
+        [("reconcileRecovered: " + ServingText.RECONCILING_AGAIN_AFTER_FAILURES(failed="5"))],
     ]
 
 

@@ -3,7 +3,6 @@ gitfleet came to have it; one that gitfleet made goes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,14 +13,10 @@ from gitfleet.model.events import EventType
 from gitfleet.status import sentence
 from gitfleet.status.texts import StatusText
 from tests import builders
-from tests.scenarios.test_garbled_state import garble
-from tests.scenarios.test_holds import answer
 from tests.scenarios.test_planned_steps import plan_of
-from tests.scenarios.world import STATE, World
+from tests.scenarios.world import STATE, World, answer
 
-KEEP = {"gitfleet.dev/prune": "false"}
 PRUNE = {"gitfleet.dev/prune": "true"}
-HELM = {"helm.sh/resource-policy": "keep"}
 KEY = ObjectKey("", "v1", "Namespace", "", "shop")
 PLACED = builders.placement("shop", strategy=builders.rolling_update())
 
@@ -42,19 +37,16 @@ def begun(
 ) -> World:
     """A cluster that has the namespace, by others' hands or by gitfleet's."""
     world = World()
-    world.commit(builders.member_cluster("c1"), builders.fleet_config(massDelete={"maxPercent": 100}))
-    world.settle()
+    world.roll_out(builders.member_cluster("c1"), builders.fleet_config(removals={"approval": "Never"}))
     if there:
         made_by_others(world, labels)
-    world.commit(space(annotations), PLACED)
-    world.settle()
+    world.roll_out(space(annotations), PLACED)
     return world
 
 
 def unplaced(world: World) -> bool:
     """Whether the namespace is still there, with what others have in it, once its placement is gone."""
-    world.commit(remove=[PLACED])
-    world.settle()
+    world.roll_out(remove=[PLACED])
     for hold in world.state().holds.values():
         world.write(answer(hold))
     world.settle()
@@ -64,35 +56,9 @@ def unplaced(world: World) -> bool:
     return there
 
 
-@pytest.mark.parametrize(
-    ("words", "stays"),
-    [
-        (({},), True),
-        ((KEEP, {}), True),
-        ((HELM, {}), True),
-        (({}, HELM, {}), True),
-        (({}, PRUNE, {}), True),
-        (({}, PRUNE, KEEP, {}), True),
-        (({}, KEEP, PRUNE), False),
-        (({}, PRUNE), False),
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize("there", [True, False], ids=["others made it", "gitfleet made it"])
-def test_the_last_word_counts_and_where_it_comes_from(
-    words: tuple[dict[str, str], ...], stays: bool, there: bool
-) -> None:
-    world = begun(there=there, annotations=words[0])
-    for word in words[1:]:
-        world.commit(space(word))
-        world.settle()
-    assert unplaced(world) == (stays and there)
-
-
 def test_what_others_make_between_the_intent_and_the_apply_is_theirs() -> None:
     world, seen = World(), list[str]()
-    world.commit(builders.member_cluster("c1"))
-    world.settle()
+    world.roll_out(builders.member_cluster("c1"))
 
     def between(what: str) -> None:
         if what == "intent published" and KEY in world.state().inventory.get("c1", {}) and not seen:
@@ -100,8 +66,7 @@ def test_what_others_make_between_the_intent_and_the_apply_is_theirs() -> None:
             made_by_others(world)
 
     world.driver.checkpoint = between
-    world.commit(space(), PLACED)
-    world.settle()
+    world.roll_out(space(), PLACED)
     assert seen and world.state().inventory["c1"][KEY].uid is not None
     assert unplaced(world)
 
@@ -113,44 +78,20 @@ def test_what_is_selected_again_is_still_theirs(labels: dict[str, str]) -> None:
     assert unplaced(world)
     (event,) = (event for event in world.events if event.type is EventType.RELEASED and "left" in event.fields)
     assert sentence(event) == StatusText.LEFT_NO_LONGER_MANAGED(place="shop", names=": Namespace/shop", cluster="c1")
-    world.commit(PLACED)
-    world.settle()
+    world.roll_out(PLACED)
     assert unplaced(world)
 
 
-def lost(world: World) -> None:
-    """The inventory is gone, and the history with it."""
-    paths = [path for path in world.repo.files(STATE) if path.startswith("inventory/")]
-    garble(world, dict.fromkeys(paths), history=False)
-
-
-def lost_for_good(world: World) -> None:
-    """Nothing is left of the branch."""
-    world.repo.move_branch(STATE, None)
-
-
-def of_an_earlier_version(world: World) -> None:
-    """Where it comes from stands in what protects it alone."""
-    files = {path: text for path, text in world.repo.files(STATE).items() if path.startswith("inventory/")}
-    older = {path: text.replace(b'"takenOver":true,', b"") for path, text in files.items()}
-    assert (older != files) == any(entry.taken_over for entry in world.state().inventory["c1"].values())
-    garble(world, dict(older), history=True)
-    assert not world.state().inventory["c1"][KEY].taken_over
-
-
-@pytest.mark.parametrize("what", [lost, lost_for_good, of_an_earlier_version], ids=lambda what: what.__name__)
 @pytest.mark.parametrize("at_once", [False, True], ids=["later", "at once"])
 @pytest.mark.parametrize("there", [True, False], ids=["others made it", "gitfleet made it"])
-def test_no_loss_makes_it_gitfleets(what: Callable[[World], None], at_once: bool, there: bool) -> None:
+def test_no_loss_makes_it_gitfleets(at_once: bool, there: bool) -> None:
     world = begun(there=there)
-    what(world)
+    world.repo.move_branch(STATE, None)
     world.restart()
     if not at_once:
-        world.commit(space(PRUNE))
-        world.settle()
-        world.commit(space())
-        world.settle()
-    assert unplaced(world) == (there or what is not of_an_earlier_version), "nobody knows whose it is"
+        world.roll_out(space(PRUNE))
+        world.roll_out(space())
+    assert unplaced(world)
 
 
 def test_what_others_made_anew_and_what_gitfleet_made_anew() -> None:

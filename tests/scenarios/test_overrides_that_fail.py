@@ -38,19 +38,16 @@ def test_on_a_settled_fleet_it_deletes_nothing(zone: str | None, restarts: bool)
     assert [b.cluster for b in failed] == ["c1" if zone is None else zone], "one cluster was tried, the others wait"
 
     with world.nothing_deleted():
-        world.commit(remove=[failing_override()])
-        world.settle()
+        world.roll_out(remove=[failing_override()])
     assert not [b for b in world.bindings("web").values() if is_false(b.conditions, "Overridden")]
 
 
 def test_a_cluster_that_leaves_by_abandon_meanwhile_keeps_what_it_has() -> None:
     world = World()
     begin(world)
-    world.commit(failing_override("c2"))
-    world.settle()
+    world.roll_out(failing_override("c2"))
     with world.nothing_deleted():
-        world.commit(remove=[builders.member_cluster("c2")])
-        world.settle()
+        world.roll_out(remove=[builders.member_cluster("c2")])
     assert world.image("c2") == "web:1"
     assert "c2" not in world.state().inventory
 

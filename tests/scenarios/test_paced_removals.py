@@ -4,7 +4,6 @@ for go together."""
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -24,14 +23,13 @@ def placed(policy: dict[str, Any], **strategy: int | str) -> dict[str, Any]:
 def settled(policy: dict[str, Any]) -> World:
     """Eight clusters, a Deployment on those that the policy picks; nothing is held."""
     world = World()
-    world.commit(
-        builders.fleet_config(massDelete={"maxPercent": 100}),
+    world.roll_out(
+        builders.fleet_config(removals={"approval": "Never"}),
         *(builders.member_cluster(name, labels={"zone": "a" if name < "c7" else "b"}) for name in CLUSTERS),
         builders.namespace("web"),
         builders.deployment("web", "web"),
         placed(policy),
     )
-    world.settle()
     return world
 
 
@@ -48,12 +46,6 @@ def cleared(world: World) -> list[set[str]]:
             if not moments:
                 return passes
             world.move_to(min(moments))
-
-
-def pick_all_in(zone: str) -> dict[str, Any]:
-    policy = {**builders.pick_n(1, match_labels={"zone": zone}), "placementType": "PickAll"}
-    del policy["numberOfClusters"]
-    return policy
 
 
 ROWS = {
@@ -83,49 +75,6 @@ def test_a_pass_removes_what_is_beyond_the_floor_of_the_new_target(
     assert {name for name in CLUSTERS if world.image(name)} == set(policy["clusterNames"])
 
 
-def test_a_policy_of_labels_is_bounded_by_what_it_picks() -> None:
-    world = settled(pick_all_in("a"))
-    world.commit(placed(pick_all_in("b"), maxUnavailable=1))
-    assert [len(gone) for gone in cleared(world)] == [5, 1]
-
-
-def test_a_cluster_that_leaves_the_fleet_goes_at_once_as_its_own_options_say() -> None:
-    world = settled(builders.pick_fixed(*FIRST_SIX))
-    leaving = [builders.member_cluster(name, labels={"zone": "a"}) for name in ("c1", "c2")]
-    for body in leaving:
-        body["spec"]["deleteOptions"] = {"propagationPolicy": "Delete"}
-    world.commit(*leaving)
-    world.settle()
-    world.commit(remove=leaving)
-    assert cleared(world) == [{"c1", "c2"}]
-
-
-@pytest.mark.parametrize(("most", "passes"), [(1, [1] * 6), (2, [2, 2, 2]), ("50%", [3, 2, 1]), (4, [4, 2])])
-def test_a_removed_placement_gives_up_no_more_clusters_at_once_than_may_be_unavailable(
-    most: int | str, passes: list[int]
-) -> None:
-    world = settled(builders.pick_fixed(*FIRST_SIX))
-    world.commit(placed(builders.pick_fixed(*FIRST_SIX), maxUnavailable=most))
-    world.settle()
-    world.commit(remove=["placements/web.yaml"])
-    assert [len(gone) for gone in cleared(world)] == passes
-    assert not world.bindings("web")
-
-
-def test_a_silent_cluster_uses_up_nothing_of_what_a_removed_placement_may_give_up() -> None:
-    world = settled(builders.pick_fixed(*FIRST_SIX))
-    world.commit(placed(builders.pick_fixed(*FIRST_SIX), maxUnavailable=2))
-    world.settle()
-    world.fleet.cluster("c2").reachable = False
-    world.settle(limit=timedelta(minutes=10))
-    world.commit(remove=["placements/web.yaml"])
-    assert [sorted(gone) for gone in cleared(world)] == [["c1", "c3"], ["c4", "c5"], ["c6"]]
-    assert set(world.bindings("web")) == {"c2"}, "what it has is not known to be gone"
-    world.fleet.cluster("c2").reachable = True
-    assert cleared(world) == [{"c2"}]
-    assert not world.bindings("web")
-
-
 @pytest.mark.parametrize("selected", ["web", "other"])
 def test_a_name_that_is_leaving_may_be_used_again_for_another_policy(selected: str) -> None:
     """As the error about a change of the type says; what has not left yet is not removed where it is the same."""
@@ -134,8 +83,7 @@ def test_a_name_that_is_leaving_may_be_used_again_for_another_policy(selected: s
     world.reconcile()
     start = len(world.happenings)
     again = builders.placement("web", selectors=[builders.select_namespace(selected)])
-    world.commit(again)
-    world.settle()
+    world.roll_out(again)
     assert world.state().faults == () and not world.state().holds
     assert {name for name in CLUSTERS if world.image_in(name, selected)} == set(CLUSTERS)
     left = {name for name in CLUSTERS if world.image_in(name, "web")}

@@ -13,7 +13,7 @@ import yaml
 from gitfleet.loop.driver import Driver
 from gitfleet.model.failures import Failure
 from tests import builders, texts
-from tests.loop.test_kustomize_rollout import BuiltWorld
+from tests.payload.test_kustomize_rollout import BuiltWorld
 from tests.properties.mutating import seen
 from tests.scenarios.test_faulty_commits import override
 
@@ -70,7 +70,7 @@ class Fleet:
         assert not self.clean["faults"] and self.world.image_in("c2", "other") == "web:1"
 
     def _listen(self, driver: Driver) -> None:
-        driver.save_report = self.reports.append
+        driver.failures.save = self.reports.append
 
     def poison(self, row: Mapping[str, Any], image: str) -> None:
         """The file and a sound edit, in one commit as the process sees it."""
@@ -103,7 +103,9 @@ class Fleet:
             assert row["says"] is None or any(row["says"] in fault.message for fault in named), said(named)
             assert row["says"] is not None or not named, said(named)
             assert self.world.image_in("c1", "other") == self.world.image_in("c2", "other") == image
-            validated = self.world.driver.desired_trees.at(self.world.repo.fetch()["main"], self.world.state()).faults
+            validated = self.world.driver.repository.desired_trees.at(
+                self.world.repo.fetch()["main"], self.world.state()
+            ).faults
             assert {(f.path, f.line) for f in named} <= {(f.path, f.line) for f in validated}, said(validated)
             self.heal()
             self.world.settle()

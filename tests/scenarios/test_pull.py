@@ -14,17 +14,17 @@ from typing import Any
 import pytest
 import yaml
 
+from gitfleet.agent.agent import AgentLoop, AgentStep
+from gitfleet.agent.texts import AgentText
 from gitfleet.api.conditions import find_condition
 from gitfleet.api.member_reports import ReportedOutcome
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
+from gitfleet.branches.steps import Step
 from gitfleet.errors import BadInput, Forbidden, LostRace
+from gitfleet.fleet.texts import FleetText
 from gitfleet.formats.times import time_text
-from gitfleet.loop.agent import AgentStep
-from gitfleet.loop.agent_loop import AgentLoop
 from gitfleet.loop.runner import Wake
-from gitfleet.loop.steps import Step
-from gitfleet.loop.texts import LoopText
 from gitfleet.ports.repos import BranchChange
 from gitfleet.pull import read_delivery, read_report, report_content
 from gitfleet.pull.texts import PullText
@@ -44,7 +44,8 @@ from tests.scenarios.world import STATE, end_of
 from tests.texts import part
 
 MEMBER, DELIVER = "gitfleet/member/shop-1", "gitfleet/deliver/shop-1"
-WEB = (namespace("web"), deployment("web", "web", "web:1"), config_map("web", "settings", {"k": "1"}))
+NOTHING_HELD = fleet_config(removals={"approval": "Never"})
+WEB = (NOTHING_HELD, namespace("web"), deployment("web", "web", "web:1"), config_map("web", "settings", {"k": "1"}))
 
 
 def pull_world(
@@ -113,13 +114,11 @@ def _available(binding: Any) -> str:
 @pytest.mark.parametrize("watches", [False, True])
 def test_drift_is_set_back(watches: bool) -> None:
     world = pull_world(watches=watches)
-    live = world.live("shop-1", "ConfigMap", "settings")
-    assert live is not None
+    world.body("shop-1", "ConfigMap", "settings")
     key = ObjectKey("", "v1", "ConfigMap", "web", "settings")
     world.fleet.cluster("shop-1").mutate(key, [{"op": "replace", "path": "/data/k", "value": "x"}])
     world.turns()
-    after = world.live("shop-1", "ConfigMap", "settings")
-    assert after is not None
+    after = world.body("shop-1", "ConfigMap", "settings")
     assert after["data"] == {"k": "1"}
 
 
@@ -136,13 +135,11 @@ def test_what_its_server_refuses_is_said_in_the_servers_words_and_goes_out_once_
 
 def test_no_value_of_a_secret_is_in_any_report_and_a_change_of_one_is_seen() -> None:
     world = pull_world(secret("web", "login", {"password": "in-the-repo"}))
-    live = world.live("shop-1", "Secret", "login")
-    assert live is not None
+    live = world.body("shop-1", "Secret", "login")
     patch = [{"op": "replace", "path": "/data/password", "value": "Y2FuYXJ5LXZhbHVl"}]
     world.fleet.cluster("shop-1").mutate(ObjectKey("", "v1", "Secret", "web", "login"), patch)
     world.turns()
-    after = world.live("shop-1", "Secret", "login")
-    assert after is not None
+    after = world.body("shop-1", "Secret", "login")
     assert after["data"] == live["data"], "it was set back"
     assert b"Y2FuYXJ5LXZhbHVl" not in everything(world)
     reports = b"".join(world.repo.files(MEMBER).values())
@@ -162,7 +159,7 @@ def test_one_that_is_cut_off_is_said_to_be_silent_since_when_and_converges_when_
     agent = world.state().clusters["shop-1"].status.agent
     assert agent is not None
     assert health(world)[0] == "Unknown"
-    assert "has not reported since 2026-" in health(world)[1]
+    assert FleetText.AGENT_NOT_REPORTED_SINCE(time_text="2026-").partition(",")[0] in health(world)[1]
     assert agent.last_received_heartbeat is not None
     assert abs(agent.last_received_heartbeat - cut) < timedelta(minutes=2), "until when it was heard of"
     world.cut_off.clear()
@@ -197,6 +194,7 @@ def usual_end() -> dict[str, Any]:
     return end_of(world)
 
 
+@pytest.mark.table("crashes")
 @pytest.mark.parametrize("step", list(AgentStep))
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_an_agent_that_is_killed_at_any_step_leaves_nothing_that_the_next_one_does_not_end(
@@ -229,6 +227,7 @@ HUB_STEPS = (
 )
 
 
+@pytest.mark.table("crashes")
 @pytest.mark.parametrize("step", HUB_STEPS)
 def test_a_hub_that_is_killed_at_any_step_does_neither(step: Step) -> None:
     world = pull_world()
@@ -275,14 +274,14 @@ def edited(change: Callable[[dict[str, bytes]], dict[str, bytes]]) -> Callable[[
 @pytest.mark.parametrize(
     ("push", "sentence"),
     [
-        (edited(lambda files: {"report.yaml": b"["}), "is not JSON"),
+        (edited(lambda files: {"report.yaml": b"["}), PullText.NOT_JSON_AGENT_WRITES()),
         (edited(lambda files: {"report.yaml": b'{"spec": 1}'}), "`metadata"),
-        (edited(lambda files: {"report.yaml": b'{"a": [' + b"[]," * 400_000 + b"1]}"}), "far too large"),
+        (edited(lambda files: {"report.yaml": b'{"a": [' + b"[]," * 400_000 + b"1]}"}), PullText.HOLDS_NO_REPORT()),
         (
             edited(lambda files: {"report.yaml": b'{"status": {"present": [' + b"1," * 30_000 + b"1]}}"}),
-            "more than 20000",
+            PullText.LISTS_MORE_OBJECTS(most_objects=20_000),
         ),
-        (edited(lambda files: {"other.yaml": b"{}\n"}), "has no report.yaml"),
+        (edited(lambda files: {"other.yaml": b"{}\n"}), FleetText.IT_HAS_NO(report_file="report.yaml")),
         (
             edited(lambda files: {**files, "report.yaml": files["report.yaml"].replace(b"shop-1", b"eu-1")}),
             PullText.ANOTHER_CLUSTER(cluster="eu-1"),
@@ -336,7 +335,7 @@ def test_a_report_of_the_future_does_not_count_and_a_clock_that_is_a_little_ahea
     world.restart()
     world.reconcile()
     assert health(world)[0] == "Unknown"
-    assert part(LoopText.AGENT_REPORTS_NOT_YET) in health(world)[1]
+    assert part(FleetText.AGENT_REPORTS_NOT_YET) in health(world)[1]
     ahead = time_text(world.clock.now() + timedelta(minutes=8))
     edited(lambda files: {**files, "report.yaml": _dated(files["report.yaml"], ahead)})(world)
     world.reconcile()
@@ -385,15 +384,6 @@ def test_deliveries_that_somebody_changed_are_written_again(what: str) -> None:
     assert world.image("shop-1") == "web:2"
 
 
-def test_what_waits_for_an_agent_is_no_failure() -> None:
-    world = pull_world()
-    world.commit(deployment("web", "web", "web:2"))
-    world.turns()
-    told = [(event.type.value, event.cluster) for event in world.events]
-    assert ("failed", "shop-1") not in told
-    assert told.count(("updated", "shop-1")) == 2
-
-
 def test_the_delivery_of_a_cluster_that_is_reached_otherwise_by_now_is_withdrawn() -> None:
     world = pull_world()
     world.cut_off.add("shop-1")
@@ -436,17 +426,6 @@ def ordered_deletion() -> tuple[PullWorld, dict[str, Any]]:
         world.reconcile()
     assert b"action: Delete" in world.repo.files(DELIVER)["delivery.yaml"]
     return world, body
-
-
-def test_orders_are_withdrawn_where_a_cluster_is_reached_otherwise_and_the_removal_is_taken_back() -> None:
-    world, body = ordered_deletion()
-    world.commit(body, member_cluster("shop-1"))
-    for _ in range(6):
-        world.reconcile()
-        world.advance(seconds=5)
-    world.cut_off.clear()
-    with world.nothing_deleted():
-        world.report("shop-1")
 
 
 def test_orders_are_withdrawn_where_the_branches_for_deliveries_are_renamed() -> None:
@@ -514,23 +493,8 @@ def test_drift_in_a_text_that_holds_a_secret_is_set_back() -> None:
     patch = [{"op": "replace", "path": "/data/k", "value": text.replace("YQ==", "Yg==")}]
     world.fleet.cluster("shop-1").mutate(key, patch)
     world.turns()
-    live = world.live("shop-1", "ConfigMap", "holder")
-    assert live is not None
+    live = world.body("shop-1", "ConfigMap", "holder")
     assert live["data"] == {"k": text}
-
-
-@pytest.mark.parametrize(("was", "then"), [("propagation: ", "propagation: Not"), ("id: ", "id: ../../x")])
-def test_a_delivery_of_another_form_stops_no_report(was: str, then: str) -> None:
-    world = quick_world()
-    world.commit(remove=["resources/web/configmap-settings.yaml"])
-    for _ in range(4):
-        world.reconcile()
-    delivery = world.repo.files(DELIVER)["delivery.yaml"].decode()
-    assert was in delivery
-    world.repo.commit_files(DELIVER, {"delivery.yaml": delivery.replace(was, then)}, world.clock.now())
-    assert world.agents["shop-1"].reconcile().reported
-    world.turns()
-    assert world.live("shop-1", "ConfigMap", "settings") is None
 
 
 def test_two_agents_of_one_cluster_come_to_rest() -> None:
@@ -570,7 +534,7 @@ def test_a_name_that_git_takes_in_no_branch_is_said_of_that_cluster() -> None:
     world = quick_world(pulled_cluster("a.lock"))
     condition = find_condition(world.state().clusters["a.lock"].status.conditions, "Joined")
     assert condition is not None
-    assert "rename it" in condition.message
+    assert FleetText.NAME_ENDS_WAY_GIT_TAKES() in condition.message
     assert images(world)["eu-1"] == "web:1"
 
 
@@ -643,10 +607,11 @@ def test_a_delivery_that_cannot_be_pushed_is_tried_again_and_said() -> None:
     said: list[str] = []
     for _ in range(12):
         world.turn()
-        said += world.driver.pull.waiting if world.driver.pull is not None else ()
+        said += world.driver.clusters.pull.waiting if world.driver.clusters.pull is not None else ()
         world.advance(seconds=5)
     assert (refused, world.image("shop-1")) == (3, "web:2")
-    assert any("cannot be pushed to gitfleet/deliver/shop-1: you may not push" in sentence for sentence in said)
+    cannot = FleetText.CANNOT_PUSHED(name="shop-1", branch=DELIVER, error="you may not push")
+    assert any(cannot in sentence for sentence in said)
 
 
 def test_an_agent_of_another_cluster_stops_before_it_does_anything() -> None:
@@ -656,22 +621,8 @@ def test_an_agent_of_another_cluster_stops_before_it_does_anything() -> None:
     world.turns()
     other = world.start_agent("shop-1")
     other.identity = lambda: "other"
-    with pytest.raises(BadInput, match=re.escape(part(LoopText.REPORTED_ANOTHER_CLUSTER_ONE_AGENT))):
+    with pytest.raises(BadInput, match=re.escape(part(AgentText.REPORTED_ANOTHER_CLUSTER_ONE_AGENT))):
         other.reconcile()
-
-
-def test_a_manifest_that_is_not_the_object_that_is_named_is_not_applied() -> None:
-    world, _ = ordered_update()
-    files = world.repo.files(DELIVER)
-    path = next(path for path in files if "deployment" in path)
-    other = next(files[one] for one in files if "configmap" in one).replace(b"k:", b"changed:")
-    world.repo.commit_files(DELIVER, {path: other}, world.clock.now())
-    world.cut_off.clear()
-    start = len(world.happenings)
-    world.report("shop-1")
-    assert not [one for one in world.happenings[start:] if one.cluster == "shop-1"]
-    outcomes = read_report("shop-1", world.repo.files(MEMBER)["report.yaml"]).outcomes
-    assert [(one.ok, part(PullText.MANIFEST_NOT_DELIVERY) in one.message) for one in outcomes] == [(False, True)]
 
 
 def test_what_an_operation_came_to_is_that_very_object() -> None:
@@ -695,33 +646,6 @@ def test_what_an_operation_came_to_is_that_very_object() -> None:
     assert said(world, "shop-1") == said(world, "eu-1")
 
 
-def test_a_failed_operation_is_tried_with_growing_pauses() -> None:
-    refuses = ClusterRule(names=("shop-1",), object=ObjectPattern(kind="ConfigMap", name="extra"), apply="fail")
-    world = quick_world(config_map("web", "extra", {"k": "1"}), rules=(refuses,))
-    agent, tries = world.agents["shop-1"], 0
-
-    def count(_: str, step: AgentStep) -> None:
-        nonlocal tries
-        tries += step is AgentStep.PERFORMED
-
-    world.agent_step = count
-    for _ in range(60):
-        agent.reconcile()
-        world.advance(seconds=1)
-    assert 1 <= tries <= 7
-
-
-def test_an_agent_tries_nothing_while_its_api_server_is_away() -> None:
-    world, _ = ordered_update()
-    steps: list[AgentStep] = []
-    world.agent_step = lambda _, step: steps.append(step)
-    world.cut_off.clear()
-    world.silence("shop-1")
-    world.report("shop-1")
-    assert AgentStep.PERFORMED not in steps
-    assert read_report("shop-1", world.repo.files(MEMBER)["report.yaml"]).outcomes == ()
-
-
 def test_an_agent_that_does_not_see_its_deliveries_is_waited_for_aloud() -> None:
     world = PullWorld()
     world.commit(pulled_cluster("shop-1"), *WEB, placement("web"))
@@ -730,5 +654,5 @@ def test_an_agent_that_does_not_see_its_deliveries_is_waited_for_aloud() -> None
     for _ in range(8):
         world.turn()
         world.advance(seconds=5)
-    assert world.driver.pull is not None
-    assert LoopText.AGENT_NOT_SEEN_LAST_DELIVERY(unseen="shop-1") in world.driver.pull.waiting
+    assert world.driver.clusters.pull is not None
+    assert FleetText.AGENT_NOT_SEEN_LAST_DELIVERY(unseen="shop-1") in world.driver.clusters.pull.waiting

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from gitfleet.agent.agent import AgentStep
 from gitfleet.api.deliveries import DeliveredStep, StepAction
 from gitfleet.api.workload_records import RollingState
-from gitfleet.loop.agent import AgentStep
-from gitfleet.loop.texts import LoopText
+from gitfleet.fleet.texts import FleetText
 from gitfleet.pull import read_delivery, read_report
 from gitfleet.simulation.cluster import SimulatedCrash
 from tests.builders import deployment, namespace, placement, stateful_set
@@ -74,8 +74,8 @@ def test_a_step_is_delivered_once_and_waits_for_its_agent() -> None:
     (step,) = delivered(world)
     assert (step.action, step.object.name, step.patch) == (StepAction.PATCH, "web-2", {"spec": {"replicas": 2}})
     head = world.repo.fetch()[DELIVER]
-    result = world.reconcile()
-    assert result is not None and LoopText.AGENT_NOT_ANSWERED(found="shop-1 (1 operation)") in result.waiting
+    result = world.driver.reconcile()
+    assert FleetText.AGENT_NOT_ANSWERED(found="shop-1 (1 operation)") in result.waiting
     assert world.repo.fetch()[DELIVER] == head, "the same step once more is no new delivery"
     assert replicas(world, "web-2") == 0, "nobody but the agent carries it out"
     world.report("shop-1")
@@ -116,8 +116,8 @@ def test_pods_are_reported_while_a_rollout_is_under_way() -> None:
     assert (("db",), ("db-0", "db-1", "db-2", "db-3")) in seen
     world.turns()
     assert asked_for(world) == ((), ())
-    image = world.live("shop-1", "StatefulSet", "db", "web")
-    assert image is not None and image["spec"]["template"]["spec"]["containers"][0]["image"] == "db:2"
+    image = world.body("shop-1", "StatefulSet", "db", "web")
+    assert image["spec"]["template"]["spec"]["containers"][0]["image"] == "db:2"
 
 
 def asked_for(world: PullWorld) -> tuple[tuple[str, ...], tuple[str, ...]]:

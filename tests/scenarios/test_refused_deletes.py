@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from gitfleet.api.objects import ObjectKey
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.apply.texts import ApplyText
 from gitfleet.rollout.texts import RolloutText
@@ -19,7 +18,6 @@ from tests.state.builders import reader_of
 
 REFUSED = 'configmaps "settings" is forbidden: the API server of c1 refuses it, as the scenario says'
 SETTINGS = builders.config_map("web", "settings", {"a": "1"})
-PAYLOAD = (builders.namespace("web"), builders.deployment("web", "web"), SETTINGS)
 PLACED = builders.placement("web")
 
 
@@ -31,8 +29,8 @@ def settled(*, finalizer: bool = False) -> World:
     if finalizer:
         settings["metadata"]["finalizers"] = ["example.com/keep"]
     members = (builders.member_cluster("c1"), builders.member_cluster("c2"))
-    world.commit(*members, builders.namespace("web"), builders.deployment("web", "web"), settings, PLACED)
-    world.settle()
+    never = builders.fleet_config(removals={"approval": "Never"})
+    world.roll_out(never, *members, builders.namespace("web"), builders.deployment("web", "web"), settings, PLACED)
     return world
 
 
@@ -49,8 +47,7 @@ def failed_of(world: World, cluster: str) -> list[dict[str, Any]]:
 
 def test_an_object_that_left_the_selection() -> None:
     world = settled()
-    world.commit(remove=[SETTINGS])
-    world.settle()
+    world.roll_out(remove=[SETTINGS])
     assert said(world) == [
         ("web: c1 " + RolloutText.NOT_DELETED(there="ConfigMap/web/settings", there_2="", more_than_first=REFUSED))
     ]
@@ -68,8 +65,7 @@ def test_an_object_that_left_the_selection() -> None:
 
 def test_a_placement_that_was_removed() -> None:
     world = settled()
-    world.commit(remove=[PLACED])
-    world.settle()
+    world.roll_out(remove=[PLACED])
     assert said(world) == [
         (
             "web: "
@@ -88,8 +84,7 @@ def test_a_placement_that_was_removed() -> None:
 
 def test_it_is_told_once_and_changes_nothing_again() -> None:
     world = settled()
-    world.commit(remove=[SETTINGS])
-    world.settle()
+    world.roll_out(remove=[SETTINGS])
     commits = world.state_commits()
     for _ in range(3):
         world.reconcile()
@@ -102,22 +97,8 @@ def test_it_is_told_once_and_changes_nothing_again() -> None:
 @pytest.mark.parametrize("remove", [SETTINGS, PLACED], ids=["the object", "the placement"])
 def test_a_finalizer_that_nobody_removes(remove: dict[str, object]) -> None:
     world = settled(finalizer=True)
-    world.commit(remove=[remove])
-    world.settle()
+    world.roll_out(remove=[remove])
     whom = (RolloutText.GIVING_UP_RESOURCES(cluster="c1") + " and has") if remove is PLACED else "c1 has"
     why = ApplyText.BEING_DELETED_WAITS_FINALIZERS(entry="it", finalizers=" (example.com/keep)")
     why += " (and 1 more)" if remove is PLACED else ""  # the namespace that it is in
     assert said(world)[0] == f"web: {whom} not deleted ConfigMap/web/settings: {why}"
-
-
-def test_when_it_is_gone_nothing_is_reported_any_more() -> None:
-    world = settled(finalizer=True)
-    world.commit(remove=[SETTINGS])
-    world.settle()
-    assert len(said(world)) == 2
-    for name in ("c1", "c2"):
-        key = ObjectKey("", "v1", "ConfigMap", "web", "settings")
-        world.fleet.cluster(name).mutate(key, [{"op": "remove", "path": "/metadata/finalizers"}])
-    world.settle()
-    assert said(world) == []
-    assert failed_of(world, "c1") == []

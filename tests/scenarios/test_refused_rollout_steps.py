@@ -57,11 +57,10 @@ def said(world: World | PullWorld, cluster: str) -> str:
 def test_what_a_cluster_refuses_is_in_the_status(refusal: Refused, asks: bool) -> None:
     world = a_world(OLD)
     with refusing(refusal):
-        world.commit(NEW, rollout(NEW, OLD, numBatches=2))
-        world.settle()
+        world.roll_out(NEW, rollout(NEW, OLD, numBatches=2))
         commits = len(world.repo.log("gitfleet/state"))
-        result = world.reconcile()
-        assert result is not None and result.settled is asks
+        result = world.driver.reconcile()
+        assert result.settled is asks
         assert said(world, "c1") == f"{TO_CHANGE}{refusal.message}"
         assert any(refusal.message in one for one in result.asks) is asks
         assert len(world.repo.log("gitfleet/state")) == commits, "the same refusal once more is no news"
@@ -78,8 +77,8 @@ def test_what_an_agent_could_not_carry_out_is_in_the_status() -> None:
             world.turn()
             world.advance(seconds=5)
         assert said(world, "shop-1") == f"{TO_CHANGE}{SAID}"
-        result = world.reconcile()
-        assert result is not None and any(SAID in one for one in result.asks)
+        result = world.driver.reconcile()
+        assert any(SAID in one for one in result.asks)
         assert (result.settled, result.waiting) == (True, ()), "the agent has answered"
         world.restart()
         world.turn()

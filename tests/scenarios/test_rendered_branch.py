@@ -9,15 +9,12 @@ from typing import Any
 import pytest
 import yaml
 
-from gitfleet.api.objects import Manifest, key_of
-from gitfleet.errors import Forbidden, GitfleetError, RemoteUnreachable, RetryLater, UnreadableCommit
+from gitfleet.branches.rendered_branch import RenderedBranch
+from gitfleet.branches.texts import BranchesText
+from gitfleet.errors import Forbidden, GitfleetError, RemoteUnreachable, RetryLater
 from gitfleet.formats.git_names import GITFLEET
 from gitfleet.loop.driver import Driver
-from gitfleet.loop.rendered_branch import RenderedBranch
-from gitfleet.loop.texts import LoopText
 from gitfleet.ports.repos import BranchChange
-from gitfleet.rendered import file_content
-from gitfleet.rendered.files import file_name
 from gitfleet.simulation.cluster import SimulatedCrash
 from gitfleet.simulation.memory_repo import MemoryCommit
 from tests import builders
@@ -40,7 +37,9 @@ def rendering(world: World) -> World:
     """The world with reconcilers that write the branch."""
 
     def start(driver: Driver) -> None:
-        driver.rendered = RenderedBranch(reader=world.repo, history=world.repo, writer=world.repo, clock=world.clock)
+        driver.publishers.members.append(
+            RenderedBranch(reader=world.repo, history=world.repo, writer=world.repo, clock=world.clock)
+        )
 
     world.start_with = start
     world.restart()
@@ -54,8 +53,7 @@ def web(image: str = "web:1") -> list[dict[str, Any]]:
 def settled(*names: str, **strategy: Any) -> World:
     world = rendering(World(rules=(QUICK,)))
     placement = builders.placement("web", strategy=strategy or ONE_BY_ONE)
-    world.commit(CONFIG, *members(*names or ("c1", "c2", "c3")), *web(), placement)
-    world.settle()
+    world.roll_out(CONFIG, *members(*names or ("c1", "c2", "c3")), *web(), placement)
     return world
 
 
@@ -115,8 +113,7 @@ def test_the_branch_has_what_each_cluster_is_to_have() -> None:
 
 def test_nothing_is_written_where_it_is_not_enabled() -> None:
     world = rendering(World(rules=(QUICK,)))
-    world.commit(*members("c1"), *web(), builders.placement("web"))
-    world.settle()
+    world.roll_out(*members("c1"), *web(), builders.placement("web"))
     assert files(world) == {}
 
 
@@ -155,29 +152,23 @@ def test_no_change_gives_no_commit_and_a_new_process_the_same_bytes() -> None:
 def test_what_is_removed_vanishes_with_the_delete() -> None:
     world = settled()
     settings = builders.config_map("web", "settings", {"a": "1"})
-    world.commit(settings)
-    world.settle()
+    world.roll_out(settings)
     (path,) = (name for name in files(world) if name.startswith("c1/") and "settings" in name)
-    there: list[bool] = []
-    world.watch = lambda happening: there.append(path in files(world)) if happening.cluster == "c1" else None
-    world.commit(remove=[settings])
-    world.settle()
+    world.roll_out(remove=[settings])
     assert world.live("c1", "ConfigMap", "settings") is None
-    assert (there, path in files(world)) == ([False], False), "the commit comes before the request"
+    assert path not in files(world)
 
 
 def test_a_cluster_that_leaves_keeps_its_files_until_its_objects_go() -> None:
     world = settled()
-    world.commit(*members("c1", "c3", keep="yes"))
-    world.settle()
+    world.roll_out(*members("c1", "c3", keep="yes"))
     only_labelled = {
         "placementType": "PickAll",
         "affinity": builders.pick_n(1, match_labels={"keep": "yes"})["affinity"],
     }
     world.silence("c2")
-    config = builders.fleet_config(rendered={"enabled": True}, massDelete={"maxPercent": 100})
-    world.commit(config, builders.placement("web", policy=only_labelled, strategy=ONE_BY_ONE))
-    world.settle()
+    config = builders.fleet_config(rendered={"enabled": True}, removals={"approval": "Never"})
+    world.roll_out(config, builders.placement("web", policy=only_labelled, strategy=ONE_BY_ONE))
     assert image(world, "c2") == "web:1", "nothing is known of what it still has"
     world.fleet.cluster("c2").reachable = True
     world.settle()
@@ -187,8 +178,7 @@ def test_a_cluster_that_leaves_keeps_its_files_until_its_objects_go() -> None:
 
 def test_an_override_that_fails_leaves_the_folder_as_it_was() -> None:
     world = settled()
-    world.commit(FAILING, *web("web:2"))
-    world.settle()
+    world.roll_out(FAILING, *web("web:2"))
     assert image(world, "c1") == "web:1"
     assert images(world) == dict.fromkeys(("c1", "c2", "c3"), "web:1")
 
@@ -199,14 +189,12 @@ def test_an_object_that_waits_for_who_takes_it_over_keeps_its_file() -> None:
     data = builders.config_map("web", "data", {"k": "v"})
     one = builders.placement("one", selectors=[builders.select_namespace("web")], strategy=ONE_BY_ONE)
     other = builders.placement("other", selectors=[builders.select_namespace("shop")], strategy={"type": "External"})
-    world.commit(CONFIG, *members("c1"), builders.namespace("web"), builders.namespace("shop"), data, one, other)
-    world.settle()
+    world.roll_out(CONFIG, *members("c1"), builders.namespace("web"), builders.namespace("shop"), data, one, other)
     before = {path for path in files(world) if path.startswith("c1/one/")}
     assert any("data" in path for path in before)
     both = [builders.select_namespace("shop"), builders.select_namespace("web")]
-    config = builders.fleet_config(rendered={"enabled": True}, massDelete={"maxPercent": 100})
-    world.commit(config, builders.placement("other", selectors=both, strategy={"type": "External"}), remove=[one])
-    world.settle()
+    config = builders.fleet_config(rendered={"enabled": True}, removals={"approval": "Never"})
+    world.roll_out(config, builders.placement("other", selectors=both, strategy={"type": "External"}), remove=[one])
     assert world.live("c1", "ConfigMap", "data") is not None
     assert {path for path in files(world) if path.startswith("c1/one/")} == before
 
@@ -215,12 +203,11 @@ def test_report_diff_leaves_the_branch_alone() -> None:
     world = settled("c1", **REPORTING)
     assert set(files(world)) == {"README.md"}
     world = settled("c1")
-    world.commit(*web("web:2"), builders.placement("web", strategy=REPORTING))
-    world.settle()
+    world.roll_out(*web("web:2"), builders.placement("web", strategy=REPORTING))
     assert image(world, "c1") == "web:1"
 
 
-@pytest.mark.parametrize("step", ["intent published", "rendered", "performed", "reported"])
+@pytest.mark.parametrize("step", ["intent published", "performed", "reported"])
 def test_a_process_that_is_killed_leaves_the_rest_to_the_next(step: str) -> None:
     undisturbed = settled()
     undisturbed.commit(*web("web:2"))
@@ -256,14 +243,13 @@ def test_commits_of_somebody_else_are_undone(caplog: pytest.LogCaptureFixture) -
         with caplog.at_level(logging.WARNING):
             world.settle()
         assert files(world) == before
-        assert part(LoopText.BRANCH_COMMITS_SOMEBODY_ELSE) in caplog.text
+        assert part(BranchesText.BRANCH_COMMITS_SOMEBODY_ELSE) in caplog.text
     assert warnings(world) == []
 
 
 def test_a_folder_that_stays_is_what_gitfleet_wrote_and_not_what_somebody_put_there() -> None:
     world = settled("c1", **ONE_BY_ONE)
-    world.commit(builders.placement("web", strategy=REPORTING))
-    world.settle()
+    world.roll_out(builders.placement("web", strategy=REPORTING))
     before = files(world)
     as_eve(world, write={FILE.format("c1"): b"kind: Evil\n"})
     world.restart()
@@ -285,15 +271,14 @@ def test_a_branch_that_somebody_deleted_is_written_again(fresh: bool) -> None:
 def test_a_deleted_branch_waits_while_a_folder_cannot_be_rendered() -> None:
     """Without the folder, whoever applies the branch would delete what the cluster has."""
     world = settled()
-    world.commit(FAILING)
-    world.settle()
+    world.roll_out(FAILING)
     world.repo.move_branch(BRANCH, None)
     world.restart()
     world.settle()
     world.settle()
     assert files(world) == {}
     (warning,) = warnings(world)
-    assert part(LoopText.CANNOT_RENDERED_NOW) in warning
+    assert part(BranchesText.CANNOT_RENDERED_NOW) in warning
     world.commit(remove=[FAILING])
     twice_settled(world)
     assert images(world) == dict.fromkeys(("c1", "c2", "c3"), "web:1")
@@ -303,33 +288,13 @@ def test_a_deleted_branch_waits_while_a_folder_cannot_be_rendered() -> None:
 def test_a_branch_of_somebody_else_is_left_alone() -> None:
     world = rendering(World(rules=(QUICK,)))
     as_eve(world, write={"docs.md": b"mine"})
-    world.commit(CONFIG, *members("c1"), *web(), builders.placement("web"))
-    world.settle()
+    world.roll_out(CONFIG, *members("c1"), *web(), builders.placement("web"))
     assert files(world) == {"docs.md": b"mine"}
-    assert part(LoopText.BRANCH_HOLDS_SOMEBODY_ELSE_COMMITS) in warnings(world)[0]
+    assert part(BranchesText.BRANCH_HOLDS_SOMEBODY_ELSE_COMMITS) in warnings(world)[0]
     assert world.image("c1") == "web:1", "the fleet goes on"
     world.repo.move_branch(BRANCH, None)
     twice_settled(world)
     assert image(world, "c1") == "web:1"
-    assert warnings(world) == []
-
-
-def test_what_the_remote_refuses_is_said_and_tried_again() -> None:
-    world = settled()
-    refused: list[str] = []
-
-    def refuse(change: BranchChange) -> None:
-        if change.branch == BRANCH and len(refused) < 3:
-            refused.append(change.subject)
-            raise Forbidden("the remote refused the push") if len(refused) > 1 else RemoteUnreachable("no answer")
-
-    world.repo.before_commit = refuse
-    world.commit(*web("web:2"))
-    world.settle()
-    assert [world.image(name) for name in ("c1", "c2", "c3")] == ["web:2"] * 3, "the fleet goes on"
-    twice_settled(world)
-    assert len(refused) == 3
-    assert images(world) == dict.fromkeys(("c1", "c2", "c3"), "web:2")
     assert warnings(world) == []
 
 
@@ -367,56 +332,21 @@ def test_a_lost_race_is_no_error() -> None:
             world.repo.commit_files(BRANCH, {"c1/other.yaml": b"a: 1\n"}, world.clock.now())
 
     world.repo.before_commit = race
-    world.commit(*web("web:2"))
-    world.settle()
+    world.roll_out(*web("web:2"))
     assert raced
     assert images(world) == dict.fromkeys(("c1", "c2", "c3"), "web:2")
     assert "c1/other.yaml" not in files(world)
 
 
-@pytest.mark.parametrize("name", ["main", STATE, "HEAD", "a..b", "gitfleet/approve/shop", "gitfleet/member/c1"])
-def test_the_branch_is_no_other_one_and_none_that_git_refuses(name: str) -> None:
-    world = rendering(World(rules=(QUICK,)))
-    world.commit(builders.fleet_config(rendered={"enabled": True}, branches={"rendered": name}), *members("c1"))
-    world.settle()
-    (fault,) = [str(fault) for fault in world.state().faults]
-    assert "spec.branches.rendered: " in fault
-    assert world.repo.fetch().keys() == {"main", STATE}
-    assert "README.md" not in world.repo.files("main")
-
-
 def test_a_name_given_to_the_process_does_not_make_it_another_branch(caplog: pytest.LogCaptureFixture) -> None:
     world = rendering(World(rules=(QUICK,)))
-    world.driver.state_branch = BRANCH
+    world.driver.repository.state_branch = BRANCH
     world.commit(CONFIG, *members("c1"), *web(), builders.placement("web"))
     for _ in range(3):
         world.driver.reconcile()
-    assert LoopText.CANNOT_BRANCH_HOLDS_SOMETHING_ELSE(rendered=BRANCH) in caplog.text
+    assert BranchesText.CANNOT_BRANCH_HOLDS_SOMETHING_ELSE(rendered=BRANCH) in caplog.text
     assert {commit.author for commit in commits(world)} == {GITFLEET}
     assert not any(path.startswith("c1/") for path in files(world))
-
-
-def test_only_what_changed_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = settled()
-    namespaces = [f"n{number}" for number in range(20)]
-    world.commit(*map(builders.namespace, namespaces), *(builders.placement(name) for name in namespaces))
-    world.settle()
-    changes: list[BranchChange] = []
-    made: list[Manifest] = []
-
-    def counted(manifest: Manifest) -> bytes:
-        made.append(manifest)
-        return file_content(manifest)
-
-    monkeypatch.setattr("gitfleet.rendered.changes.file_content", counted)
-    world.repo.before_commit = lambda change: changes.append(change) if change.branch == BRANCH else None
-    more = builders.config_map("web", "more", {"a": "1"})
-    world.commit(more)
-    world.settle()
-    names = {f"{name}/web/{file_name(key_of(more))}" for name in ("c1", "c2", "c3")}
-    assert {path for change in changes for path in (*change.write, *change.link, *change.remove)} == names
-    assert {manifest.key.name for manifest in made} == {"more"}
-    assert len(made) <= len(changes) == 3
 
 
 def test_nothing_vanishes_while_a_lost_state_branch_is_rolled_out_again() -> None:
@@ -436,58 +366,6 @@ def test_nothing_vanishes_while_a_lost_state_branch_is_rolled_out_again() -> Non
 
 def test_an_object_of_two_placements_stands_once_with_the_one_that_has_it() -> None:
     world = settled()
-    world.commit(builders.placement("also", "web", strategy=ONE_BY_ONE))
-    world.settle()
+    world.roll_out(builders.placement("also", "web", strategy=ONE_BY_ONE))
     there = [path for path in files(world) if path.endswith("_web_web.yaml")]
     assert sorted(there) == [FILE.format(name) for name in ("c1", "c2", "c3")]
-
-
-@pytest.mark.parametrize("fresh", [False, True])
-def test_a_head_that_cannot_be_read_is_written_again(
-    fresh: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    world = settled()
-    before = files(world)
-    as_eve(world, write={"x": b"y"})
-    bad, read, about = world.repo.fetch()[BRANCH], world.repo.list_tree, world.repo.about
-    error = UnreadableCommit("It cannot be read.", reason="git refuses it", lasting=True)
-
-    def refusing(real: Any) -> Any:
-        def called(commit: str, *more: Any) -> Any:
-            if commit == bad:
-                raise error
-            return real(commit, *more)
-
-        return called
-
-    monkeypatch.setattr(world.repo, "list_tree", refusing(read))
-    monkeypatch.setattr(world.repo, "about", refusing(about))
-    if fresh:
-        world.restart()
-    world.settle()
-    world.commit(*web("web:2"))
-    with caplog.at_level(logging.WARNING):
-        world.settle()
-    assert set(files(world)) == set(before)
-    assert images(world) == dict.fromkeys(("c1", "c2", "c3"), "web:2")
-    assert bad not in {commit.id for commit in commits(world)}
-
-
-def test_who_pushed_for_a_minute_does_not_write_over_what_is_newer() -> None:
-    world = settled("c1")
-    first, second = world.driver, world.start()
-    world.commit(*web("web:2"))
-    pushed: list[str | None] = []  # what the cluster had when the push began
-
-    def slow(step: str) -> None:
-        if step == "rendered" and not pushed:
-            pushed.append(world.image("c1"))
-            world.clock.advance(60)
-            world.commit(*web("web:3"))
-            world.driver = second
-            world.settle()
-            world.driver = first
-
-    first.checkpoint = slow
-    result = first.reconcile()
-    assert (pushed, result.lost_race, world.image("c1")) == (["web:1"], True, "web:3")

@@ -39,8 +39,7 @@ def world_with(body: dict[str, Any], **policy: Any) -> World:
     world = World()
     config = builders.an_object("gitfleet.dev/v1alpha1", "FleetConfig", "fleet", spec={"policy": policy})
     world.commit(builders.member_cluster("c1"), attack)
-    world.write({"resources/evil.yaml": json.dumps(body), "gitfleet.yaml": json.dumps(config)})
-    world.settle()
+    world.roll_out(files={"resources/evil.yaml": json.dumps(body), "gitfleet.yaml": json.dumps(config)})
     return world
 
 
@@ -55,11 +54,11 @@ def test_nothing_is_placed_into_kube_system(way: str) -> None:
 @pytest.mark.parametrize("way", ENVELOPES)
 def test_what_the_policy_allowed_stays_when_it_does_so_no_more(way: str) -> None:
     world = world_with(ENVELOPES[way], allow=[{"namespaces": ["kube-system"]}])
-    live = world.live("c1", "ConfigMap", "coredns", "kube-system")
-    assert live is not None
-    world.write({"gitfleet.yaml": None})
-    world.settle()
+    live = world.body("c1", "ConfigMap", "coredns", "kube-system")
+    world.roll_out(files={"gitfleet.yaml": None})
     assert world.live("c1", "ConfigMap", "coredns", "kube-system") == live
     (record,) = world.state().placements.values()
     assert record.scheduled is not None and record.scheduled.status is Status.TRUE
-    assert [fault.path for fault in world.state().faults] == ["resources/evil.yaml"]
+    placement, payload = world.state().faults
+    assert (placement.path, placement.code) == ("placements/kube-system-evil.yaml", "SELECTS_NO_KIND")
+    assert payload.path == "resources/evil.yaml"

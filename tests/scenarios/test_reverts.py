@@ -1,4 +1,4 @@
-"""A commit that is taken back while its rollout is not finished: the revert restores what was without an approval."""
+"""A commit that is taken back while its rollout is not finished."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from gitfleet.api.bindings import is_available
 from gitfleet.api.holds import HoldRule
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from tests import builders
-from tests.scenarios.staged_world import QUICK, members
-from tests.scenarios.test_faulty_renames import placing
-from tests.scenarios.test_renamed_placements import names, owners
-from tests.scenarios.world import World
+from tests.scenarios.staged_world import QUICK, members, placing
+from tests.scenarios.world import World, answer, only_hold
 
 CLUSTERS = ("c1", "c2")
 REFUSED = ClusterRule(object=ObjectPattern(kind="PodDisruptionBudget"), apply="fail")
@@ -24,13 +22,12 @@ BUDGET = builders.disruption_budget("web", "app")
 def settled(*rules: ClusterRule) -> World:
     """Two clusters with a Namespace and eleven ConfigMaps, one updated at a time."""
     world = World(rules=rules)
-    world.commit(
+    world.roll_out(
         *(builders.member_cluster(name) for name in CLUSTERS),
         builders.namespace("web"),
         *(builders.config_map("web", f"first-{number}") for number in range(11)),
         builders.placement("web", strategy=builders.rolling_update(maxUnavailable=1)),
     )
-    world.settle()
     return world
 
 
@@ -55,101 +52,53 @@ def stuck() -> tuple[World, dict[str, set[str]]]:
     """A commit whose rollout does not get past its first cluster, and what was placed before it."""
     world = settled(REFUSED)
     before = placed(world)
-    world.commit(*ADDED, BUDGET)
-    world.settle()
+    world.roll_out(*ADDED, BUDGET)
     assert len(added_on(world)) == 1 and len(available(world)) == 1
     return world, before
 
 
-def test_the_revert_of_a_commit_that_is_stuck_on_its_first_cluster_needs_no_approval() -> None:
-    world, before = stuck()
-    world.commit(remove=[*ADDED, BUDGET])
-    world.settle()
-    assert not world.state().holds
-    assert placed(world) == before
-    assert available(world) == list(CLUSTERS)
-
-
-def test_so_does_a_revert_together_with_another_change() -> None:
+def test_the_revert_of_a_commit_that_is_stuck_on_its_first_cluster_is_held_and_stops_nothing() -> None:
     world, before = stuck()
     extra: dict[str, Any] = builders.config_map("web", "extra")
-    world.commit(extra, remove=[*ADDED, BUDGET])
-    world.settle()
-    assert not world.state().holds
+    world.roll_out(extra, remove=[*ADDED, BUDGET])
+    assert {rule for one in only_hold(world).removals for rule in one.rules} == {HoldRule.MASS_REMOVAL}
+    assert len(added_on(world)) == 1 and available(world) == list(CLUSTERS)
+    world.roll_out(files=answer(only_hold(world)))
     assert placed(world) == {name: {*names, "extra"} for name, names in before.items()}
-
-
-def test_what_was_there_before_the_rollout_is_still_counted() -> None:
-    world, before = stuck()
-    world.commit(remove=[*ADDED, BUDGET, *(builders.config_map("web", f"first-{number}") for number in range(11))])
-    world.settle()
-    (hold,) = world.state().holds.values()
-    assert HoldRule.MASS_DELETION in {reason.rule for reason in hold.reasons}
-    assert all(names >= before[name] for name, names in placed(world).items())
-
-
-def test_after_a_finished_rollout_a_large_removal_is_held() -> None:
-    world = settled()
-    world.commit(*ADDED)
-    world.settle()
-    assert added_on(world) == list(CLUSTERS)
-    with world.nothing_deleted():
-        world.commit(remove=ADDED)
-        world.settle()
-    (hold,) = world.state().holds.values()
-    assert hold.objects == 60
-
-
-def test_a_silent_cluster_does_not_make_a_rollout_unfinished() -> None:
-    world = settled()
-    world.fleet.cluster("c2").reachable = False
-    world.commit(*ADDED)
-    world.settle()
-    assert added_on(world) == ["c1"]
-    with world.nothing_deleted():
-        world.commit(remove=ADDED)
-        world.settle()
-    (hold,) = world.state().holds.values()
-    assert hold.objects == 30
-
-
-def test_an_object_that_was_never_applied_is_not_counted() -> None:
-    """The first rollout: nothing was there before it."""
-    world = World(rules=(ClusterRule(object=ObjectPattern(kind="ConfigMap"), apply="fail"),))
-    world.commit(builders.member_cluster("c1"), builders.namespace("web"), *ADDED, builders.placement("web"))
-    world.settle()
-    assert placed(world) == {"c1": set()}
-    world.commit(remove=ADDED)
-    world.settle()
-    assert not world.state().holds
 
 
 ONLY = builders.pick_fixed("c1", "c2")
 
 
 @pytest.mark.parametrize("steps", [1, 2])
-def test_the_revert_of_a_split_and_a_fold_is_no_rename(steps: int) -> None:
+def test_the_revert_of_a_split_and_a_fold_moves_everything_back(steps: int) -> None:
     """One goes, and one comes that has a part of it under a policy which an edit may not give it; the rest moves to or
     from a third."""
     world = World(rules=(QUICK,))
     spaces = ("n1", "n2", "n3")
     objects = [one for name in spaces for one in (builders.namespace(name), builders.deployment(name, "app"))]
     was = placing("pa", "n2", "n3", policy=ONLY), placing("pc", "n1")
-    world.commit(*members("c1", "c2", "c3"), *objects, *was)
-    world.settle()
+    never = builders.fleet_config(removals={"approval": "Never"})
+    world.roll_out(never, *members("c1", "c2", "c3"), *objects, *was)
     there = found(world)
     split, fold = placing("pa", "n2", policy=ONLY), placing("store", "n3", "n1", policy=ONLY)
     if steps == 2:
-        world.commit(split, placing("store", "n3", policy=ONLY))
-        world.settle()
-    world.commit(split, fold, remove=["placements/pc.yaml"])
-    world.settle()
+        world.roll_out(split, placing("store", "n3", policy=ONLY))
+    world.roll_out(split, fold, remove=["placements/pc.yaml"])
     assert (names(world), world.state().faults) == ({"pa", "store"}, ())
-    with world.nothing_deleted():
-        world.commit(*was, remove=["placements/store.yaml"])
-        world.settle()
+    world.roll_out(*was, remove=["placements/store.yaml"])
     assert (names(world), owners(world), world.state().faults) == ({"pa", "pc"}, {"pa", "pc"}, ())
     assert (found(world), world.state().holds) == (there, {})
+
+
+def names(world: World) -> set[str]:
+    """The placements that there are."""
+    return {str(key) for key in world.state().placements}
+
+
+def owners(world: World) -> set[str]:
+    """The placements that own anything."""
+    return {str(entry.placement) for owned in world.state().inventory.values() for entry in owned.values()}
 
 
 def found(world: World) -> dict[str, set[str]]:

@@ -7,11 +7,11 @@ import pytest
 from gitfleet.api.faults import is_error
 from gitfleet.api.fleet import ApprovalPolicy
 from gitfleet.approvals.texts import ApprovalsText
+from gitfleet.branches.approval_history import ApprovalHistory, OwnPolicy
+from gitfleet.branches.request_branches import RequestBranches
+from gitfleet.branches.texts import BranchesText
 from gitfleet.errors import BadInput
-from gitfleet.loop.approval_history import ApprovalHistory, OwnPolicy
 from gitfleet.loop.driver import Driver
-from gitfleet.loop.request_branches import RequestBranches
-from gitfleet.loop.texts import LoopText
 from gitfleet.ports.repos import BranchChange, Person
 from tests import builders
 from tests.scenarios.explaining import open_workspace
@@ -28,25 +28,23 @@ def fleet(policy: ApprovalPolicy | None = None) -> tuple[World, list[str]]:
     own = OwnPolicy(policy=policy) if policy is not None else None
 
     def ask(driver: Driver) -> None:
-        driver.requests = RequestBranches(reader=repo, history=repo, writer=repo, clock=world.clock)
-        driver.approvals = ApprovalHistory(history=repo, reader=repo, own=own)
+        driver.publishers.members.append(RequestBranches(reader=repo, history=repo, writer=repo, clock=world.clock))
+        driver.repository.approvals = ApprovalHistory(history=repo, reader=repo, own=own)
 
     world.start_with = ask
     world.restart()
     for version in ("1", "2"):
-        world.commit(
+        world.roll_out(
             builders.member_cluster("c1"),
             builders.namespace("web", labels={"team": "web"}),
             builders.config_map("web", "settings", {"version": version}),
             builders.placement("web"),
         )
-        world.settle()
     return world, [one.id for one in repo.log("main")]
 
 
 def version(world: World) -> str:
-    body = world.live("c1", "ConfigMap", "settings")
-    assert body is not None
+    body = world.body("c1", "ConfigMap", "settings")
     return str(body["data"]["version"])
 
 
@@ -61,7 +59,7 @@ def test_what_was_accepted_last_is_reconciled_until_a_person_accepts_the_new_hea
     new = rewrite(world, commits)
     world.settle()
     (fault,) = world.state().faults
-    said = LoopText.REWRITTEN_NOT_COME_AFTER(branch="main", new=new[:12], old=commits[0][:12])
+    said = BranchesText.REWRITTEN_NOT_COME_AFTER(branch="main", new=new[:12], old=commits[0][:12])
     assert said in fault.message and f"`gitfleet approve rewrite-{new[:12]}`" in fault.message and is_error(fault)
     assert (version(world), world.state().observed_commit) == ("2", commits[0])
     assert said in world.state_text("README.md")
@@ -76,8 +74,7 @@ def test_what_was_accepted_last_is_reconciled_until_a_person_accepts_the_new_hea
     world.repo.move_branch("main", world.repo.fetch()[branch])
     world.settle()
     assert (version(world), world.state().faults, requests(world)) == ("3", (), {})
-    world.commit(builders.config_map("web", "settings", {"version": "4"}))
-    world.settle()
+    world.roll_out(builders.config_map("web", "settings", {"version": "4"}))
     assert version(world) == "4"
 
 
@@ -87,8 +84,7 @@ def test_commits_on_top_of_an_accepted_head_are_accepted_with_it() -> None:
     world.settle()
     request = world.repo.fetch()[f"gitfleet/approve/rewrite-{new[:12]}"]
     world.repo.move_branch("main", request)
-    world.commit(builders.config_map("web", "settings", {"version": "4"}))
-    world.settle()
+    world.roll_out(builders.config_map("web", "settings", {"version": "4"}))
     assert (version(world), world.state().faults) == ("4", ())
 
 
@@ -99,7 +95,7 @@ def test_what_is_explained_and_rendered_is_what_is_in_force() -> None:
         builders.config_map("web", "settings", {"version": "3"}), builders.namespace("shop"), builders.placement("shop")
     )
     workspace = open_workspace(world.repo, world.fleet, world.clock)
-    workspace.driver.approvals = ApprovalHistory(history=world.repo, reader=world.repo)
+    workspace.repository.approvals = ApprovalHistory(history=world.repo, reader=world.repo)
     for revision, version in ((None, "2"), (new, "3"), (commits[1], "1")):
         files, errors = workspace.rendered_files(revision)
         (settings,) = (text.decode() for path, text in files.items() if path.endswith("_settings.yaml"))
@@ -124,23 +120,6 @@ def test_pushing_the_old_head_back_ends_it_and_an_approval_of_another_rewrite_ac
     world.settle()
     assert (version(world), world.state().observed_commit) == ("5", later)
     assert [fault for fault in world.state().faults if "main was rewritten" in fault.message]
-
-
-def test_the_policy_says_who_accepts_a_new_head() -> None:
-    world, commits = fleet(ApprovalPolicy(separate_duties=True))
-    new = rewrite(world, commits)
-    world.settle()
-    branch = f"gitfleet/approve/rewrite-{new[:12]}"
-    path = f"approvals/rewrite-{new[:12]}.yaml"
-    content = world.repo.files(branch)[path]
-    world.repo.move_branch("main", world.repo.fetch()[branch])
-    world.settle()
-    assert version(world) == "2", "gitfleet's own commit names no person"
-
-    again = {path.replace(".yaml", ".2.yaml"): content.replace(new[:12].encode(), f"{new[:12]}.2".encode(), 1)}
-    commit_as_ann(world, "main", again)
-    world.settle()
-    assert version(world) == "3"
 
 
 @pytest.mark.parametrize(
@@ -169,8 +148,7 @@ def test_an_approval_that_is_not_enough_is_told_and_the_same_head_is_asked_for(
     assert [(one.path, said in one.message, is_error(one)) for one in others] == [(path, True, False)] * warnings
     assert (version(world), set(requests(world))) == ("2", {branch})
 
-    world.write({"other.md": "on top\n"})
-    world.settle()
+    world.roll_out(files={"other.md": "on top\n"})
     assert requests(world).keys() == {branch}
     second = path.replace(".yaml", ".2.yaml")
     head, write = world.repo.fetch()["main"], {second: world.repo.files(branch)[second]}
@@ -186,8 +164,7 @@ def test_neither_a_stricter_nor_a_weaker_policy_of_the_new_head_says_who_accepts
     weak: dict[str, object] = {}
     for last, new_head, accepted in ((weak, strict, True), (strict, weak, False)):
         world, _ = fleet()
-        world.commit(builders.fleet_config(**last))
-        world.settle()
+        world.roll_out(builders.fleet_config(**last))
         world.repo.move_branch("main", world.repo.log("main")[1].id)
         new = world.commit(builders.fleet_config(**new_head), builders.config_map("web", "settings", {"version": "3"}))
         world.settle()

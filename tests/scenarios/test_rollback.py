@@ -11,6 +11,7 @@ import pytest
 
 from gitfleet.api.objects import Manifest, ObjectKey, Origin
 from gitfleet.api.staged import StagedRun, StagedStrategy
+from gitfleet.api.texts import ApiText
 from gitfleet.api.values import NamespacedName
 from gitfleet.errors import BadInput
 from gitfleet.model.desired import Desired
@@ -33,6 +34,7 @@ from tests.scenarios.staged_world import (
 )
 from tests.scenarios.test_staged_fallback import bad_on
 from tests.scenarios.world import World
+from tests.texts import part
 
 OLD = {"c1": "web:1", "c2": "web:1"}
 GO = NamespacedName("", "go")
@@ -73,14 +75,12 @@ def new(world: World) -> None:
 
 def refused(world: World) -> None:
     begun(world)
-    world.commit(run(index=9))
-    world.settle()
+    world.roll_out(run(index=9))
 
 
 def initialized(world: World) -> None:
     begun(world)
-    world.commit(run(state="Initialize"))
-    world.settle()
+    world.roll_out(run(state="Initialize"))
 
 
 def running(world: World) -> None:
@@ -125,10 +125,8 @@ def succeeded(world: World) -> None:
 
 def failed(world: World) -> None:
     running(world)
-    world.commit(*members("c2", order="1"), one_stage(), *members("c9"))
-    world.settle()
-    world.commit(remove=members("c9"))
-    world.settle()
+    world.roll_out(*members("c2", order="1"), one_stage(), *members("c9"))
+    world.roll_out(remove=members("c9"))
 
 
 def run_phase_of(world: World) -> RunPhase:
@@ -147,8 +145,7 @@ PHASES: dict[RunPhase, Callable[[World], None]] = {
 def world_with_old() -> World:
     """Two clusters have web:1."""
     world = staged(World(rules=(QUICK,)), *members("c1", "c2"))
-    world.commit(plain(), builders.staged_run("one", placement="web", strategy="plain"))
-    world.settle()
+    world.roll_out(plain(), builders.staged_run("one", placement="web", strategy="plain"))
     assert rolled_out(world) == OLD
     return world
 
@@ -193,39 +190,25 @@ def test_what_cannot_be_gone_back_to_says_so_in_one_sentence() -> None:
         with pytest.raises(BadInput) as caught:
             rollback_of(state, wanted, name, index, strategy, lambda path: False)
         assert str(caught.value) == sentence and caught.value.hint
-    with pytest.raises(BadInput, match="snapshot 1 of web is quarantined by web-"):
+    with pytest.raises(BadInput, match=part(ApiText.QUARANTINED_OTHER_CONTENT_GOES_OUT)):
         rollback_of(state, wanted, "web", 1, "plain", lambda path: False)
     assert run_named(world, "go").fell_back
 
 
-def test_a_run_in_a_file_with_other_objects_is_left_to_people() -> None:
-    world = world_with_old()
-    running(world)
-    state = world.state()
-    both = dict(written(state).objects)
-    both["runs"] = {key: replace(one, origin=Origin("runs/all.yaml", 1)) for key, one in both["runs"].items()}
-    with pytest.raises(
-        BadInput,
-        match=re.escape(
-            ViewsText.RUN_UNDER_WAY(run="go") + ViewsText.HOLDS_OTHER_OBJECTS_TOO(what="", path="runs/all.yaml")
-        ),
-    ):
-        rollback_of(state, Desired(commit="", objects=both), "web", 0, "plain", lambda path: False)
-
-
-def test_a_run_in_a_file_with_payload_is_left_to_people() -> None:
+def test_a_run_in_a_file_with_other_objects_or_payload_is_left_to_people() -> None:
     """The file goes with the rollback: what lies beside the run would go with it."""
     world = world_with_old()
     running(world)
     state = world.state()
     wanted = written(state)
     assert "runs/go.yaml" in rollback_of(state, wanted, "web", 0, "plain", lambda path: False).remove
+    together = {key: replace(one, origin=Origin("runs/all.yaml", 1)) for key, one in wanted.objects["runs"].items()}
     key, body = ObjectKey("", "v1", "ConfigMap", "web", "beside"), builders.config_map("web", "beside", {})
     beside = Manifest(key=key, body=body, digest="", origin=Origin("runs/go.yaml", 9))
-    with pytest.raises(
-        BadInput,
-        match=re.escape(
-            ViewsText.RUN_UNDER_WAY(run="go") + ViewsText.HOLDS_OTHER_OBJECTS_TOO(what="", path="runs/go.yaml")
-        ),
+    for path, desired in (
+        ("runs/all.yaml", replace(wanted, objects={**wanted.objects, "runs": together})),
+        ("runs/go.yaml", replace(wanted, payload=(beside,))),
     ):
-        rollback_of(state, replace(wanted, payload=(beside,)), "web", 0, "plain", lambda path: False)
+        said = ViewsText.RUN_UNDER_WAY(run="go") + ViewsText.HOLDS_OTHER_OBJECTS_TOO(what="", path=path)
+        with pytest.raises(BadInput, match=re.escape(said)):
+            rollback_of(state, desired, "web", 0, "plain", lambda path: False)

@@ -57,10 +57,12 @@ class Held:
 
     def give(self, version: int, seconds: float | None = None) -> None:
         """Another content, for so long; without an end, until nothing moves any more."""
-        self.world.commit(self.web(version))
-        self.world.settle(timedelta(days=365) if seconds is None else timedelta(seconds=seconds), self.look)
+        self.world.roll_out(
+            self.web(version), limit=timedelta(days=365) if seconds is None else timedelta(seconds=seconds)
+        )
 
 
+@pytest.mark.table("histories")
 @pytest.mark.parametrize("strategy", ["IncreaseFirst", "DecreaseFirst"])
 @pytest.mark.parametrize("size", [4, 5])
 @pytest.mark.parametrize(
@@ -95,15 +97,12 @@ def test_a_bad_image_of_a_stateful_set_is_corrected(corrected: str, last_batch: 
     old = stateful_set("web", "db", "web:1", replicas=4)
     plan = {"numBatches": 2} | ({} if last_batch is None else {"lastBatchToRollout": last_batch})
     world, lowest = a_world(old, rollout(old, **plan), rules=(BAD,)), [4]
-    world.commit(stateful_set("web", "db", "web:bad", replicas=4))
-    world.settle()
+    world.roll_out(stateful_set("web", "db", "web:bad", replicas=4))
     assert images(world) == {"web:1": 3, "web:bad": 1}
     world.watch = lambda happening: lowest.append(ready(world))
-    world.commit(stateful_set("web", "db", corrected, replicas=4))
-    world.settle()
+    world.roll_out(stateful_set("web", "db", corrected, replicas=4))
     wanted = {"web:1": 2, "web:2": 2} if last_batch == 0 and corrected == "web:2" else {corrected: 4}
     assert images(world) == wanted
     assert ready(world) == 4 and min(lowest) >= 3
-    world.commit(rollout(old, numBatches=2))
-    world.settle()
+    world.roll_out(rollout(old, numBatches=2))
     assert (status(world).rolling_state, images(world)) == (RollingState.SUCCEEDED, {corrected: 4})

@@ -26,10 +26,8 @@ def a_world(clusters: int, webhooks: tuple[WebhookRule, ...] = (), **plan: Any) 
     """Clusters with new content under a rollout, at rest."""
     world = World(webhooks=webhooks)
     members = [member_cluster(f"c{number}") for number in range(clusters)]
-    world.commit(*members, namespace("web"), placement("web", "web"), OLD, rollout(OLD, numBatches=2))
-    world.settle()
-    world.commit(NEW, rollout(OLD, numBatches=2, **plan))
-    world.settle()
+    world.roll_out(*members, namespace("web"), placement("web", "web"), OLD, rollout(OLD, numBatches=2))
+    world.roll_out(NEW, rollout(OLD, numBatches=2, **plan))
     return world
 
 
@@ -37,8 +35,7 @@ def a_world(clusters: int, webhooks: tuple[WebhookRule, ...] = (), **plan: Any) 
 @pytest.mark.parametrize("plan", [{"lastBatchToRollout": 0}, {"paused": True}, {"rolloutWebhooks": [HOOK]}])
 def test_nothing_else_is_waited_for(clusters: int, plan: dict[str, Any]) -> None:
     world = a_world(clusters, (WebhookRule(url="*", status=403),), **plan)
-    result = world.reconcile()
-    assert result is not None
+    result = world.driver.reconcile()
     assert (result.settled, result.waiting) == (True, ())
     assert any(one.startswith("rollout web/web on c") for one in result.asks)
     failed = [
@@ -54,21 +51,16 @@ def test_nothing_else_is_waited_for(clusters: int, plan: dict[str, Any]) -> None
     ):
         fail_with_rollouts(result)
     world.commit(remove=[rollout(OLD)])
-    world.commit(deployment("web", "web", "web:3", replicas=4))
-    world.settle()
-    result = world.reconcile()
-    assert result is not None
+    world.roll_out(deployment("web", "web", "web:3", replicas=4))
+    result = world.driver.reconcile()
     assert (result.settled, result.waiting, result.asks) == (True, (), ())
 
 
 def test_what_is_unavailable_beside_it_is_waited_for() -> None:
     never = ClusterRule(object=ObjectPattern(kind="Deployment", name="other"), available="never")
     world = World(rules=(never,))
-    world.commit(member_cluster("c0"), namespace("web"), placement("web", "web"), OLD, rollout(OLD, numBatches=2))
-    world.settle()
+    world.roll_out(member_cluster("c0"), namespace("web"), placement("web", "web"), OLD, rollout(OLD, numBatches=2))
     other = deployment("web", "other", "web:1", replicas=1)
-    world.commit(NEW, other, rollout(OLD, numBatches=2, lastBatchToRollout=0))
-    world.settle()
-    result = world.reconcile()
-    assert result is not None
+    world.roll_out(NEW, other, rollout(OLD, numBatches=2, lastBatchToRollout=0))
+    result = world.driver.reconcile()
     assert not result.settled and "Deployment/web/other is not available" in result.waiting[0]

@@ -31,8 +31,7 @@ def asks_and_waits() -> World:
     world.rest()
     before = builders.approval("go", "all")
     before["metadata"]["name"] = "go-before-all"
-    world.commit(before)
-    world.settle()
+    world.roll_out(before)
     world.commit(builders.approval("go", "all"))
     return world
 
@@ -40,8 +39,7 @@ def asks_and_waits() -> World:
 def falls_ill() -> World:
     """A cluster is not healthy any more before it was so for long enough."""
     world = staged(World(rules=(QUICK,)), *members("c1"))
-    world.commit(one_stage(minSoak="10m"), run())
-    world.settle(limit=timedelta(minutes=5))
+    world.roll_out(one_stage(minSoak="10m"), run(), limit=timedelta(minutes=5))
     world.fleet.cluster("c1").delete_by_hand(ObjectKey("apps", "v1", "Deployment", "web", "web"))
     return world
 

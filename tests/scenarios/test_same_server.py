@@ -31,15 +31,13 @@ def world_of(*names: str, aliases: dict[str, str], fixed: bool = True) -> World:
         world.fleet.share(name, alias)
     world.write({f"clusters/{name}.yaml": cluster(name) for name in names})
     placement = builders.placement("web", policy=builders.pick_fixed(*names) if fixed else None)
-    world.commit(*PAYLOAD, placement)
-    world.settle()
+    world.roll_out(*PAYLOAD, placement)
     return world
 
 
 def server(world: World, name: str) -> str:
     """The UID of a cluster's Namespace kube-system."""
-    body = world.live(name, "Namespace", "kube-system")
-    assert body is not None
+    body = world.body(name, "Namespace", "kube-system")
     return str(body["metadata"]["uid"])
 
 
@@ -60,10 +58,8 @@ def test_a_second_member_with_the_same_server_gets_nothing_and_takes_nothing_awa
     assert world.state().clusters["c1"].status.server == server(world, "c1") != server(world, "c3")
     assert world.state().clusters["c2"].status.server == ""
     with world.nothing_deleted():
-        world.commit(builders.placement("web", policy=builders.pick_fixed("c1", "c3")))
-        world.settle()
-        world.write({"clusters/c2.yaml": None})
-        world.settle()
+        world.roll_out(builders.placement("web", policy=builders.pick_fixed("c1", "c3")))
+        world.roll_out(files={"clusters/c2.yaml": None})
     assert set(world.state().clusters) == set(world.state().inventory) == {"c1", "c3"}
     assert not world.state().faults and not world.state().holds
 
@@ -86,12 +82,10 @@ def test_members_that_were_placed_under_both_names_lose_nothing(monkeypatch: pyt
         world = world_of("c1", "c2", "c3", aliases={"c2": "c1"})
     assert set(world.state().inventory) == {"c1", "c2", "c3"} and not world.state().faults
     with world.nothing_deleted():
-        world.commit(builders.placement("web", policy=builders.pick_fixed("c1", "c3")))
-        world.settle()
+        world.roll_out(builders.placement("web", policy=builders.pick_fixed("c1", "c3")))
         assert faults(world) == {"MemberCluster/c2": same(world, "c1", "c2")}
         assert "c2" in world.bindings("web"), "it leaves with its file"
-        world.write({"clusters/c2.yaml": None})
-        world.settle()
+        world.roll_out(files={"clusters/c2.yaml": None})
         assert faults(world) == {}
     assert set(world.state().clusters) == set(world.state().inventory) == {"c1", "c3"}
     assert world.live("c1", "ConfigMap", "settings") is not None
@@ -100,8 +94,7 @@ def test_members_that_were_placed_under_both_names_lose_nothing(monkeypatch: pyt
 @pytest.mark.parametrize("fixed", [True, False])
 def test_a_member_that_is_named_otherwise_keeps_what_is_there(fixed: bool) -> None:
     world = world_of("c1", "c3", aliases={"d1": "c1"}, fixed=fixed)
-    world.commit(builders.fleet_config(massDelete={"maxPercent": 0, "minObjects": 1, "minClusters": 9}))
-    world.settle()
+    world.roll_out(builders.fleet_config(removals={"maxPercent": 0, "minObjects": 1, "minClusters": 9}))
     uid = (world.live("c1", "Namespace", "web") or {})["metadata"]["uid"]
     with world.nothing_deleted():
         world.write({"clusters/c1.yaml": None, "clusters/d1.yaml": cluster("d1")})
@@ -120,14 +113,12 @@ def test_a_member_whose_server_changed_waits_for_a_person() -> None:
     world.restart()
     after = server(world, "c1")
     start = len(world.happenings)
-    world.commit(builders.config_map("web", "settings", {"k": "new"}))
-    world.settle()
+    world.roll_out(builders.config_map("web", "settings", {"k": "new"}))
     changed = ObserveText.API_SERVER_CHANGED(cluster="c1", before=before, server=after, annotation=SERVER)
     assert faults(world) == {"MemberCluster/c1": changed}
     assert {one.cluster for one in world.happenings[start:] if one.what in ("apply", "delete")} == {"c2"}
     assert world.state().clusters["c1"].status.server == before
-    world.write({"clusters/c1.yaml": cluster("c1", annotations={SERVER: after})})
-    world.settle()
+    world.roll_out(files={"clusters/c1.yaml": cluster("c1", annotations={SERVER: after})})
     assert not world.state().faults
     assert world.state().clusters["c1"].status.server == after
     assert (world.live("c1", "ConfigMap", "settings") or {})["data"] == {"k": "new"}

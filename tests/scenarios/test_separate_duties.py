@@ -12,14 +12,13 @@ from gitfleet.api.objects import JsonObject
 from gitfleet.api.runs import ApprovalRequest
 from gitfleet.api.values import NamespacedName
 from gitfleet.approvals.texts import ApprovalsText
+from gitfleet.branches.approval_history import ApprovalHistory, OwnPolicy
 from gitfleet.formats.sentences import named_briefly
-from gitfleet.loop.approval_history import ApprovalHistory, OwnPolicy
 from gitfleet.loop.driver import Driver
 from gitfleet.ports.repos import BranchChange, Person
 from gitfleet.reconcile.run_changes import changes_of
 from tests import builders
 from tests.scenarios.staged_world import EXTERNAL, members
-from tests.scenarios.test_holds_overrides import LABEL, of_namespace, rule
 from tests.scenarios.world import World
 
 PEOPLE = ("ann", "bob", "cyd", "zoe")
@@ -69,10 +68,10 @@ def approved(world: World, name: str) -> None:
     by(world, "zoe", run(name))
     world.settle()
     driver = world.driver
-    looks, driver.approvals = driver.approvals, None
+    looks, driver.repository.approvals = driver.repository.approvals, None
     by(world, "zoe", approval(name, "zoe", request_of(world, name).digest or ""))
     world.settle()
-    driver.approvals = looks
+    driver.repository.approvals = looks
 
 
 def fleet(first: bool) -> World:
@@ -81,7 +80,7 @@ def fleet(first: bool) -> World:
     policy = OwnPolicy(policy=ApprovalPolicy(required=len(PEOPLE) + 1, separate_duties=True))
 
     def look(driver: Driver) -> None:
-        driver.approvals = ApprovalHistory(history=world.repo, reader=world.repo, own=policy)
+        driver.repository.approvals = ApprovalHistory(history=world.repo, reader=world.repo, own=policy)
 
     clusters = [*members("c1", step="canary"), *members("c2", step="prod")]
     by(world, "zoe", *clusters, builders.namespace("web"), WEB, STRATEGY, builders.placement("web", strategy=EXTERNAL))
@@ -148,7 +147,8 @@ def a_placement_that_changed(world: World) -> None:
 
 
 def an_override(world: World) -> None:
-    commits(world, ("ann", of_namespace(rule(patch=LABEL))))
+    label = builders.override_rule({"op": "add", "path": "/metadata/labels", "value": {"tier": "x"}})
+    commits(world, ("ann", builders.override("of-web", "Namespace/web", label)))
     commits(world, ("bob", run("next")))
 
 
@@ -203,7 +203,8 @@ def test_who_wrote_a_commit_of_the_change_may_not_approve_it(change: Any, wrote_
         by(world, name, approval("next", name, request_of(world, "next").digest or ""))
     world.settle()
     (condition,) = request_of(world, "next").conditions
-    refused = {n for n in PEOPLE if f"was given by {n}@example.org, who made the change" in condition.message}
+    text = ApprovalsText.GIVEN_WHO_MADE_CHANGE_SEPARATEDUTIES
+    refused = {name for name in PEOPLE if text(person=f"{name}@example.org") in condition.message}
     counted = sorted(f"{name}@example.org" for name in {*PEOPLE} - wrote_it)
     assert refused == wrote_it, condition.message
     assert condition.message.startswith(
@@ -233,7 +234,7 @@ def test_files_are_asked_for_as_git_has_them_and_never_fewer(
     world = fleet(first=False)
     by(world, "bob", run("next"))
     world.settle()
-    before, wanted = world.state(), world.driver.desired_trees.at(world.repo.fetch()["main"], world.state())
+    before, wanted = world.state(), world.driver.repository.desired_trees.at(world.repo.fetch()["main"], world.state())
     (record,) = before.placements.values()
     (snapshot,) = record.resource_snapshots
     made = tuple(replace(snapshot.documents[0], path=path, blob=blob) for path, blob in documents)

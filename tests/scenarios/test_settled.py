@@ -9,13 +9,11 @@ import pytest
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.loop.results import ReconcileResult
-from gitfleet.rollout.texts import RolloutText
 from tests import builders
-from tests.scenarios.test_crashes import NAMES, begin, members, payload
+from tests.scenarios.test_crashes import begin, members, payload
 from tests.scenarios.world import World
 
 SETTINGS = ObjectKey("", "v1", "ConfigMap", "web", "settings")
-REFUSES_DELETES = ClusterRule(names=("c2",), object=ObjectPattern(kind="ConfigMap"), delete_fails=True)
 
 
 def settled() -> World:
@@ -27,33 +25,7 @@ def settled() -> World:
 
 def last(world: World) -> ReconcileResult:
     """A reconcile that died is none."""
-    result = world.reconcile()
-    assert result is not None
-    return result
-
-
-def test_an_object_whose_deletion_is_refused_keeps_the_fleet_from_being_settled() -> None:
-    world = settled()
-    world.fleet.cluster("c2").behave((REFUSES_DELETES,))
-    world.commit(remove=[payload()[2]])
-    world.settle()
-    for _ in range(3):
-        result = last(world)
-        assert not result.changed, "every binding has arrived, and yet"
-        (refused,) = result.waiting
-        assert refused.startswith(
-            "web: c2 " + RolloutText.NOT_DELETED(there="ConfigMap/web/settings", there_2="", more_than_first="")
-        )
-        assert [(o.operation.cluster, o.ok) for o in result.outcomes] == [("c2", False)]
-        assert not result.settled
-    assert SETTINGS in world.state().inventory["c2"], "an entry leaves only when the server says NotFound"
-    assert [world.live(name, "ConfigMap", "settings") is not None for name in NAMES] == [False, True, False]
-
-    world.fleet.cluster("c2").behave(())
-    world.settle()
-    assert last(world).settled
-    assert world.live("c2", "ConfigMap", "settings") is None
-    assert SETTINGS not in world.state().inventory["c2"]
+    return world.driver.reconcile()
 
 
 def test_a_fleet_that_waits_or_has_just_changed_is_not_settled() -> None:
@@ -80,8 +52,7 @@ def test_a_fleet_that_only_a_person_can_help_is_not_settled() -> None:
 def test_a_fleet_that_time_alone_may_change_is_not_settled() -> None:
     """A cluster that hosts nothing has fallen silent: nobody waits for it, and it will soon count as gone."""
     world = settled()
-    world.commit(builders.member_cluster("idle"))
-    world.settle()
+    world.roll_out(builders.member_cluster("idle"))
     assert last(world).settled
     world.fleet.cluster("idle").reachable = False
     world.rest()

@@ -8,7 +8,7 @@ import pytest
 
 from gitfleet.api.fleet import AllowedSigners, ApprovalPolicy
 from gitfleet.approvals.texts import ApprovalsText
-from gitfleet.loop.approval_history import ApprovalHistory, OwnPolicy
+from gitfleet.branches.approval_history import ApprovalHistory, OwnPolicy
 from gitfleet.loop.driver import Driver
 from gitfleet.ports.repos import Signature, SignerKeys
 from gitfleet.simulation.memory_repo import MemoryRepo
@@ -32,7 +32,7 @@ def test_a_key_that_ends_while_its_approval_waits_counts_no_more(
     def look(driver: Driver) -> None:
         policy = ApprovalPolicy(required=3, allowed_signers=AllowedSigners(ssh="signers"))
         own = OwnPolicy(policy=policy)
-        driver.approvals = ApprovalHistory(history=world.repo, reader=world.repo, own=own)
+        driver.repository.approvals = ApprovalHistory(history=world.repo, reader=world.repo, own=own)
 
     monkeypatch.setattr(MemoryRepo, "signer", signer)
     world.start_with = look
@@ -58,7 +58,7 @@ def test_a_commit_that_weakens_the_policy_is_asked_about_by_the_policy_before_it
     world = World()
 
     def look(driver: Driver) -> None:
-        driver.approvals = ApprovalHistory(history=world.repo, reader=world.repo)
+        driver.repository.approvals = ApprovalHistory(history=world.repo, reader=world.repo)
 
     world.start_with = look
     world.restart()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -47,8 +47,7 @@ def world_with_old(*rules: ClusterRule, **prod: Any) -> World:
     """Every cluster has web:1, and a run of web:2 begins."""
     clusters = [*members("c1", "c2", env="canary"), *members("p1", "p2", "p3", env="prod")]
     world = staged(World(rules=(*rules, QUICK)), *clusters)
-    world.commit(strategy(), run("old"))
-    world.settle()
+    world.roll_out(strategy(), run("old"))
     assert rolled_out(world) == OLD
     world.commit(builders.deployment("web", "web", image="web:2"), strategy(**prod), run("new"))
     return world
@@ -88,105 +87,14 @@ def test_the_clusters_that_a_run_updated_get_back_what_they_had() -> None:
     assert message(world, "new", "Succeeded") == (f"{WHY}; " + RolloutText.WENT_BACK_BEFORE(names="c1, c2, p1..."))
     assert {b.resource_snapshot for b in world.bindings("web").values()} == {"web-0-snapshot"}
     assert clusters_of(world, "new", "prod") == {"p1": "ClusterRolledBack", "p2": "ClusterRolledBack", "p3": ""}
-    result = world.reconcile()
-    assert result is not None
+    result = world.driver.reconcile()
     assert [sentence for sentence in result.waiting if "rolls back" in sentence] == []
-
-
-def test_the_rate_of_a_rollback_counts_starts() -> None:
-    slow = ClusterRule(available=timedelta(seconds=40))
-    world = world_with_old(bad_on("p2"), slow, startRate=1)
-    begun: dict[str, datetime] = {}
-
-    def note() -> None:
-        for cluster, reason in clusters_of(world, "new", "prod").items():
-            if reason == "ClusterRollingBack":
-                begun.setdefault(cluster, world.clock.now())
-
-    world.settle(each=note)
-    assert begun["p1"] - begun["p2"] == timedelta(minutes=1)
-    assert (said(world, "new"), rolled_out(world)) == (ENDED, OLD)
-
-
-@pytest.mark.parametrize("on_failure", ["Stop", "Wait"])
-def test_nothing_goes_back_otherwise(on_failure: str) -> None:
-    world = world_with_old(bad_on("p2"), onFailure=on_failure)
-    world.settle()
-    assert rolled_out(world) == {**dict.fromkeys(OLD, "web:2"), "p3": "web:1"}
-
-
-def test_as_many_failures_as_are_allowed_roll_nothing_back() -> None:
-    world = world_with_old(bad_on("p2"), maxFailures=1)
-    world.settle()
-    assert (said(world, "new"), set(rolled_out(world).values())) == (SUCCEEDED, {"web:2"})
-
-
-def test_a_cluster_that_had_nothing_keeps_what_it_has() -> None:
-    world = staged(World(rules=(bad_on("p2"), QUICK)), *members("p1", "p2", env="prod"))
-    world.commit(builders.deployment("web", "web", image="web:2"), strategy(), run("new"))
-    with world.nothing_deleted():
-        world.settle()
-    assert (said(world, "new"), rolled_out(world)) == (ENDED, {"p1": "web:2", "p2": "web:2"})
-    assert message(world, "new", "Succeeded").endswith("; " + RolloutText.NO_CLUSTER_ANYTHING_GO_BACK())
-
-
-def test_no_approval_holds_a_rollback_back() -> None:
-    world = world_with_old(bad_on("p2"), beforeStageTasks=[{"type": "Approval"}])
-    world.settle()
-    approval = builders.approval("new", "prod")
-    approval["metadata"]["name"] = "new-before-prod"
-    world.commit(approval)
-    world.settle(limit=timedelta(seconds=75))
-    assert "Progressing=True UpdateRunRollingBack" in said(world, "new")
-    world.settle()
-    assert (said(world, "new"), rolled_out(world)) == (ENDED, OLD)
-
-
-def test_stop_holds_a_rollback_and_run_goes_on() -> None:
-    world = world_with_old(bad_on("p2"))
-    until_it_rolls_back(world)
-    world.commit(run("new", state="Stop"))
-    world.settle()
-    had = rolled_out(world)
-    assert "web:2" in had.values() and not run_named(world, "new").finished
-    result = world.reconcile()
-    assert result is not None and RolloutText.RUN_ROLLS_BACK_WAITS_SPEC().format("new") in result.asks
-    world.commit(run("new", state="Run"))
-    world.settle()
-    assert (said(world, "new"), rolled_out(world)) == (ENDED, OLD)
-
-
-def test_a_cluster_that_does_not_answer_gets_it_later_and_holds_nobody_back() -> None:
-    world = world_with_old(bad_on("p2"))
-    world.settle(limit=timedelta(seconds=50))
-    world.fleet.cluster("c1").reachable = False
-    world.settle()
-    assert said(world, "new") == ENDED
-    assert rolled_out(world) == {**OLD, "c1": "web:2"}
-    world.fleet.cluster("c1").reachable = True
-    world.advance(minutes=1)
-    world.settle()
-    assert rolled_out(world) == OLD
-
-
-def test_a_rollback_that_does_not_help_says_so_and_goes_no_further() -> None:
-    never = ClusterRule(names=("p2",), available="never")
-    world = world_with_old(bad_on("p2"))
-    until_it_rolls_back(world)
-    world.fleet.cluster("p2").behave([never])
-    world.settle(limit=timedelta(minutes=20))
-    result = world.reconcile()
-    assert result is not None and not run_named(world, "new").finished
-    sentence = RolloutText.RUN_ROLLS_BACK(run="new", why=(f"{WHY}" + RolloutText.NOT_GET_HEALTHY_BEFORE(stuck="p2")))
-    assert sentence in result.waiting
-    assert rolled_out(world)["p1"] == "web:2", "its slot is taken"
 
 
 def test_a_fix_goes_forward_while_a_run_goes_back() -> None:
     world = world_with_old(bad_on("p2"))
     world.settle(limit=timedelta(seconds=90))
-    world.commit(builders.deployment("web", "web", image="web:3"), run("fix"))
-    world.settle()
+    world.roll_out(builders.deployment("web", "web", image="web:3"), run("fix"))
     assert said(world, "fix") == SUCCEEDED
     assert run_named(world, "new").finished
     assert set(rolled_out(world).values()) == {"web:3"}
@@ -195,8 +103,7 @@ def test_a_fix_goes_forward_while_a_run_goes_back() -> None:
 def test_a_placement_that_is_gone_ends_the_rollback() -> None:
     world = world_with_old(bad_on("p2"))
     world.settle(limit=timedelta(seconds=90))
-    world.commit(remove=["placements/web.yaml"])
-    world.settle()
+    world.roll_out(remove=["placements/web.yaml"])
     assert said(world, "new")[:3] == FAILED
 
 
@@ -239,6 +146,5 @@ def test_a_rollback_ends_the_same_wherever_the_process_dies() -> None:
 def test_a_rollback_goes_on_in_a_freeze() -> None:
     world = world_with_old(bad_on("p2"))
     until_it_rolls_back(world)
-    world.commit(builders.freeze("all", "2099-01-01T00:00:00Z"))
-    world.settle()
+    world.roll_out(builders.freeze("all", "2099-01-01T00:00:00Z"))
     assert (said(world, "new"), rolled_out(world)) == (ENDED, OLD)

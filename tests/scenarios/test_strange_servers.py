@@ -32,7 +32,7 @@ def world_with(address: str, executor: ThreadPoolExecutor) -> World:
             timeouts=QUICK,
             transports=lambda cluster: strange if cluster.name == STRANGER else world.fleet.cluster(cluster.name),
         )
-        driver.fanout = replace(driver.fanout, directory=directory, executor=executor)
+        driver.clusters.fanout = replace(driver.clusters.fanout, directory=directory, executor=executor)
 
     world.start_with = route
     world.restart()

@@ -18,8 +18,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from gitfleet.adapters.tracing import OpenTelemetry, SaidOnce, by_environment
 from gitfleet.errors import RemoteUnreachable
-from gitfleet.loop.phases import Phases
-from gitfleet.loop.pulse import Pulse
+from gitfleet.loop.pulse import Phases, Pulse
 from gitfleet.model.failures import Subject, attempt
 from tests import builders
 from tests.loop.test_pulse import Counted
@@ -36,7 +35,7 @@ class Watched:
         phases = Phases(clock=self.world.clock, tracing=tracing, metrics=self.metrics)
         driver = self.world.driver
         phases.watch(driver, self.pulse)
-        driver.fanout = replace(driver.fanout, tracing=tracing)
+        driver.clusters.fanout = replace(driver.clusters.fanout, tracing=tracing)
         self.world.commit(
             builders.member_cluster("c1"),
             builders.member_cluster("c2"),
@@ -48,7 +47,7 @@ class Watched:
     def reconcile(self) -> None:
         self.pulse.begin(0.0)
         result = attempt(Subject("reconcile", ""), self.world.driver.reconcile)
-        assert not self.pulse.end(result, 0.0, 1.0, 1.0).found
+        assert not self.pulse.end(result, 1.0, 1.0).found
 
     @property
     def phases(self) -> list[object]:

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
+from gitfleet.branches.desired_trees import ClusterReading, DesiredTrees
 from gitfleet.desired.texts import DesiredText
-from gitfleet.loop.directories import ByConnection
+from gitfleet.fleet.clusters import ByConnection
+from gitfleet.fleet.fanout import Fanout
 from gitfleet.loop.driver import Driver
-from gitfleet.loop.fanout import Fanout
-from gitfleet.loop.trees import ClusterReading, DesiredTrees
 from gitfleet.rollout.texts import RolloutText
 from gitfleet.schedule.texts import ScheduleText
 from gitfleet.settings import Limits
 from gitfleet.simulation.memory_cache import MemoryCache
-from gitfleet.wiring import simulated_clusters
+from gitfleet.wiring.hub import simulated_clusters
 from tests import builders
 from tests.scenarios.explaining import explain
 from tests.scenarios.world import World
@@ -40,8 +40,8 @@ def a_world() -> World:
 
     def start(driver: Driver) -> None:
         directory = simulated_clusters(world.fleet, world.clock)
-        driver.fanout = Fanout(directory=ByConnection(real=directory, simulated=directory), executor=None)
-        driver.desired_trees = DesiredTrees(
+        driver.clusters.fanout = Fanout(directory=ByConnection(real=directory, simulated=directory), executor=None)
+        driver.repository.desired_trees = DesiredTrees(
             world.repo, MemoryCache(), Limits(), clusters=ClusterReading(simulated=False)
         )
 
@@ -58,11 +58,11 @@ POLICIES = {
 
 
 def release(world: World, policy: dict[str, Any], version: str) -> None:
-    world.commit(
+    world.roll_out(
         builders.deployment("web", "web", image=version),
         builders.placement("web", policy=policy, strategy=builders.rolling_update(maxUnavailable=1)),
+        limit=timedelta(minutes=30),
     )
-    world.settle(limit=timedelta(minutes=30))
 
 
 def images(world: World) -> dict[str, str | None]:
@@ -82,8 +82,7 @@ def test_a_member_without_connection_stops_nobody_and_joins_later(policy: dict[s
     assert images(world) == dict.fromkeys(CONNECTED, "web:2"), "nothing waits for it"
     (row,) = [r for r in explain(world.repo, world.fleet, world.clock, "web") if r["clusterName"] == NEW]
     assert not row["selected"] and ScheduleText.CLUSTER_NOT_CONNECTED_FLEET() in row["reason"], row
-    world.commit(builders.member_cluster(NEW))
-    world.settle()
+    world.roll_out(builders.member_cluster(NEW))
     wanted = CONNECTED if policy["placementType"] == "PickN" else (*CONNECTED, NEW)
     assert images(world) == {**dict.fromkeys(sorted(world.fleet.clusters)), **dict.fromkeys(wanted, "web:2")}
     assert not world.state().faults
@@ -106,8 +105,7 @@ def test_a_number_of_clusters_that_cannot_be_reached_is_named_as_what_is_waited_
         remedy=("update until 1 more " + RolloutText.CAN_BE_PICKED(count="cluster")),
     )
     assert {row["why"] for row in rows if row["selected"]} == {sentence}
-    world.commit(builders.member_cluster(NEW))
-    world.settle()
+    world.roll_out(builders.member_cluster(NEW))
     assert images(world) == dict.fromkeys((*CONNECTED, NEW), "web:2")
 
 

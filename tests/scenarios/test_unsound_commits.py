@@ -175,8 +175,7 @@ def judged(world: World, harm: Harm, sentence: str, fresh: Path | None) -> None:
     with world.nothing_deleted():
         world.settle()
     assert world.state().faults == ()
-    world.commit(builders.deployment("web", "web", image="web:2"))
-    world.settle()
+    world.roll_out(builders.deployment("web", "web", image="web:2"))
     assert (world.image("c1"), world.image("c2")) == ("web:2", "web:2")
 
 

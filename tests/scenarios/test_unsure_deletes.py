@@ -118,14 +118,13 @@ def settled() -> tuple[World, Line]:
             return line if name == "c1" else world.fleet.cluster(name)
 
         directory = KubeDirectory(parallel=1, timeouts=QUICK, transports=lambda member: transport(member.name))
-        driver.fanout = replace(driver.fanout, directory=directory)
+        driver.clusters.fanout = replace(driver.clusters.fanout, directory=directory)
 
     world.start_with = route
     world.restart()
     members = [builders.member_cluster(name) for name in ("c1", "c2")]
     strategy = builders.rolling_update(maxUnavailable="100%")
-    world.commit(*members, builders.namespace("web"), SETTINGS, KEPT, builders.placement("web", strategy=strategy))
-    world.settle()
+    world.roll_out(*members, builders.namespace("web"), SETTINGS, KEPT, builders.placement("web", strategy=strategy))
     assert has(world, "c1") == has(world, "c2") == {"kept", "settings"}
     return world, line
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 import pytest
 
 from gitfleet.api.objects import JsonObject, ObjectKey
-from gitfleet.loop.kept_observations import PROBED_AFTER, READ_AFTER
+from gitfleet.fleet.observation_cache import PROBED_AFTER, READ_AFTER
 from gitfleet.ports.transport import Request, Response
 from gitfleet.simulation.cluster import SimulatedCluster
 from gitfleet.simulation.watching import MemoryWatching
@@ -94,21 +94,10 @@ def test_a_quiet_pass_asks_nobody_and_a_minute_later_only_for_their_health() -> 
     assert len([path for _, _, path in asked.requests if "configmaps" in path]) == len(NAMES)
 
 
-def test_an_idle_cluster_gets_less_than_a_request_a_minute() -> None:
-    world = placed()
-    with counting() as asked:
-        for _ in range(120):
-            world.advance(seconds=30)
-            world.reconcile()
-    assert set(asked.clusters) == set(NAMES)
-    assert len(asked.requests) < 60 * len(NAMES)
-
-
 def test_a_pass_for_one_changed_placement_asks_only_the_clusters_that_it_concerns() -> None:
     world = placed()
     with counting() as asked:
-        world.commit(flag("web-a", "2"))
-        world.settle()
+        world.roll_out(flag("web-a", "2"))
     assert set(asked.clusters) == set(HALVES["web-a"])
     assert {value(world, name) for name in HALVES["web-a"]} == {"2"}
 
@@ -155,20 +144,6 @@ def test_a_watch_that_hangs_is_believed_no_longer_than_its_limit() -> None:
     assert value(world, "c0") == "1"
 
 
-def test_a_cluster_that_went_away_is_found_by_its_probe_though_its_watch_hangs() -> None:
-    world = placed()
-    watching(world).silent.add("c0")
-    world.silence("c0")
-    world.advance(seconds=PROBED_AFTER)
-    with counting() as asked:
-        world.reconcile()
-        assert asked.clusters["c0"]
-        asked.requests.clear()
-        world.advance(seconds=5)
-        world.reconcile()
-        assert asked.clusters["c0"], "what is not reachable is kept no longer"
-
-
 def test_a_cluster_that_does_not_answer_is_asked_less_and_less_often() -> None:
     world = placed()
     world.silence("c0")
@@ -187,18 +162,6 @@ def test_a_cluster_that_does_not_answer_is_asked_less_and_less_often() -> None:
     assert asked.clusters["c0"], "its watches say that it is there"
 
 
-def test_a_cluster_with_another_connection_is_asked_at_once() -> None:
-    world = placed()
-    world.silence("c0")
-    world.reconcile()
-    with counting() as asked:
-        world.reconcile()
-        assert not asked.clusters["c0"]
-        world.commit(builders.member_cluster("c0", connection={"context": "elsewhere"}))
-        world.reconcile()
-        assert asked.clusters["c0"]
-
-
 def test_nothing_is_done_on_what_an_earlier_pass_saw() -> None:
     """The watches hang, and meanwhile an object went and somebody else made one of its name: it is read first."""
     ends = []
@@ -210,8 +173,7 @@ def test_nothing_is_done_on_what_an_earlier_pass_saw() -> None:
             world.fleet.cluster(name).delete_by_hand(FLAG)
         world.fleet.cluster("c0").apply_by_hand(flag("web-a", "theirs"))
         with counting() as asked:
-            world.commit(remove=[flag("web-a", "1")])
-            world.settle()
+            world.roll_out(remove=[flag("web-a", "1")])
         first = {name: next(method for n, method, _ in asked.requests if n == name) for name in asked.clusters}
         assert set(first.values()) == {"GET"} and set(HALVES["web-a"]) <= first.keys()
         ends.append(end_of(world))
@@ -225,12 +187,10 @@ def test_all_ends_as_without_watches(refused: tuple[str, ...]) -> None:
         world = placed(watches=watches)
         if watches:
             watching(world).refused.update(refused)
-        world.commit(flag("web-a", "2"), place("web-b", NAMES[2:5]))
-        world.settle()
+        world.roll_out(flag("web-a", "2"), place("web-b", NAMES[2:5]))
         world.fleet.cluster("c4").delete_by_hand(ObjectKey("", "v1", "Namespace", "", "web-b"))
         world.settle()
         world.restart()
-        world.commit(place("web-a", NAMES[:1]), flag("web-b", "3"))
-        world.settle()
+        world.roll_out(place("web-a", NAMES[:1]), flag("web-b", "3"))
         ends.append(end_of(world))
     assert ends[0] == ends[1]

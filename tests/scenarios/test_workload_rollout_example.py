@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from gitfleet import wiring
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.workload_records import RollingState
 from gitfleet.model.events import Event, EventType
 from gitfleet.simulation.scenario import read_scenario
 from gitfleet.simulation.scenario_run import ScenarioRun
+from gitfleet.wiring import hub
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "workload-rollout"
 Timeline = list[tuple[float, Event]]
@@ -22,7 +22,7 @@ def played() -> tuple[ScenarioRun, Timeline]:
     fleet, timeline = EXAMPLE / "fleet", Timeline()
     files = {str(p.relative_to(fleet)): p.read_bytes() for p in sorted(fleet.rglob("*")) if p.is_file()}
     scenario = read_scenario((EXAMPLE / "scenario.yaml").read_bytes(), path="scenario.yaml")
-    return wiring.run_scenario(scenario, files, lambda event, at: timeline.append((at, event))), timeline
+    return hub.run_scenario(scenario, files, lambda event, at: timeline.append((at, event))), timeline
 
 
 def states(timeline: Timeline, rollout: str, cluster: str, begin: float, end: float) -> list[tuple[float, str, int]]:

@@ -31,16 +31,14 @@ def pretends_to_delete(world: World, request: Request) -> Response:
 
 def waiting(world: World) -> list[str]:
     """What the next reconcile says it waits for."""
-    result = world.reconcile()
-    assert result is not None
+    result = world.driver.reconcile()
     return list(result.waiting)
 
 
 def test_what_was_said_wrongly_once_counts_no_longer_than_it_is_said() -> None:
     world, line = settled()
     line.fault = being_deleted
-    world.commit(builders.config_map("web", "settings", {"a": "2"}))
-    world.settle()
+    world.roll_out(builders.config_map("web", "settings", {"a": "2"}))
     assert any("ConfigMap/web/settings is being deleted" in sentence for sentence in waiting(world))
     line.fault = None
     world.settle()
@@ -52,8 +50,7 @@ def test_what_was_said_wrongly_once_counts_no_longer_than_it_is_said() -> None:
 def test_what_is_said_to_be_deleted_and_is_still_there_keeps_its_entry() -> None:
     world, line = settled()
     line.fault = pretends_to_delete
-    world.commit(remove=[SETTINGS])
-    world.settle()
+    world.roll_out(remove=[SETTINGS])
     assert KEY in world.state().inventory["c1"], "an entry leaves only when the server says NotFound"
     commits = world.state_commits()
     (said,) = waiting(world)

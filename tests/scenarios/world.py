@@ -12,20 +12,26 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from gitfleet.api.bindings import Binding
+from gitfleet.api.conditions import Status
+from gitfleet.api.holds import Hold
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.scenarios import ClusterRule, MetricRule, WebhookRule
+from gitfleet.branches.desired_trees import DesiredTrees
+from gitfleet.branches.repository import Repository
+from gitfleet.branches.state_branch import StateBranch
+from gitfleet.branches.state_trees import PHASE_TRAILER, TREE_TRAILER, StateTrees
+from gitfleet.fleet.clusters import Clusters
+from gitfleet.fleet.fanout import Fanout
+from gitfleet.fleet.observation_cache import ObservationCache
 from gitfleet.loop.driver import Driver
-from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.results import ReconcileResult
-from gitfleet.loop.state_branch import StateBranch
-from gitfleet.loop.state_trees import StateTrees
-from gitfleet.loop.trees import DesiredTrees
-from gitfleet.loop.workload_rollouts import WorkloadRollouts
 from gitfleet.model.events import Event
 from gitfleet.model.state import FleetState
+from gitfleet.ports.clock import Clock
 from gitfleet.ports.clusters import ClusterDirectory
 from gitfleet.ports.decryption import Decryptor
+from gitfleet.ports.repos import BranchChange
 from gitfleet.ports.rollout_calls import RolloutCalls
 from gitfleet.settings import Limits
 from gitfleet.simulation.answers import SimulatedAnswers
@@ -35,7 +41,8 @@ from gitfleet.simulation.fleet import SimulatedFleet
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
 from gitfleet.simulation.watching import MemoryWatching
-from gitfleet.wiring import simulated_clusters
+from gitfleet.views import approval_path, approval_text
+from gitfleet.wiring.hub import simulated_clusters
 from tests.builders import path_of, repo_files_for
 
 STATE: Final = "gitfleet/state"
@@ -49,6 +56,20 @@ Checkpoint = Callable[[str], None]
 
 def nothing(_: str) -> None:
     """A checkpoint where nothing happens."""
+
+
+def driver_on(
+    repo: MemoryRepo, trees: DesiredTrees, directory: ClusterDirectory, clock: Clock, limits: Limits | None = None
+) -> Driver:
+    """A driver of a remote in memory, without publishers."""
+    states = StateBranch(repo, repo, StateTrees(repo, trees, limits or Limits()))
+    fanout, observations = Fanout(directory=directory, executor=None), ObservationCache(clock=clock)
+    return Driver(
+        repository=Repository(reader=repo, states=states, desired_trees=trees, clock=clock),
+        clusters=Clusters(fanout=fanout, observations=observations, encrypted=trees.encrypted),
+        clock=clock,
+        version="test",
+    )
 
 
 @dataclass(slots=True)
@@ -98,24 +119,34 @@ class World:
         """A person commits texts; None removes a file."""
         return self.repo.commit_files("main", files, self.clock.now(), "Change")
 
+    def roll_out(
+        self,
+        *bodies: JsonObject,
+        remove: Iterable[JsonObject | str] = (),
+        files: Mapping[str, str | None] | None = None,
+        limit: timedelta = timedelta(hours=2),
+    ) -> None:
+        """A person commits objects or texts, and time passes until nothing moves any more."""
+        if files is None:
+            self.commit(*bodies, remove=remove)
+        else:
+            self.write(files)
+        self.settle(limit)
+
+    def commit_state(self, files: Mapping[str, bytes | str | None], *, trailers: bool = False) -> str:
+        """Somebody commits files to the state branch, with `trailers` as gitfleet does; None removes a file."""
+        return commit_state(self.repo, files, self.clock.now(), trailers=trailers)
+
     # What processes do
 
     def start(self, checkpoint: Checkpoint = nothing) -> Driver:
         """A process that knows nothing but the remote."""
         calls = SimulatedAnswers(clock=self.clock, began=self.began, metrics=self.metrics, webhooks=self.webhooks)
         trees = DesiredTrees(self.repo, _CACHE, self.limits, decryptor=self.decryptor)
-        driver = Driver(
-            reader=self.repo,
-            states=StateBranch(self.repo, self.repo, StateTrees(self.repo, trees, self.limits)),
-            desired_trees=trees,
-            fanout=Fanout(directory=self.directory(), executor=None),
-            clock=self.clock,
-            version="test",
-            watching=self.watching,
-            listen=self.events.append,
-            checkpoint=checkpoint,
-            workloads=WorkloadRollouts(calls=calls),
-        )
+        driver = driver_on(self.repo, trees, self.directory(), self.clock, self.limits)
+        driver.clusters.observations.watching = self.watching
+        driver.clusters.workloads.calls = calls
+        driver.listen, driver.checkpoint = self.events.append, checkpoint
         self.start_with(driver)
         return driver
 
@@ -127,8 +158,8 @@ class World:
     @property
     def calls(self) -> RolloutCalls:
         """What makes the calls of the living process."""
-        assert self.driver.workloads.calls is not None
-        return self.driver.workloads.calls
+        assert self.driver.clusters.workloads.calls is not None
+        return self.driver.clusters.workloads.calls
 
     def restart(self) -> None:
         """The process dies, and another one begins."""
@@ -206,6 +237,12 @@ class World:
                 return found.body
         return None
 
+    def body(self, cluster: str, kind: str, name: str, namespace: str | None = None) -> JsonObject:
+        """A live object that has to be there."""
+        found = self.live(cluster, kind, name, namespace)
+        assert found is not None, f"no {kind}/{name} on {cluster}"
+        return found
+
     def image(self, cluster: str, name: str = "web") -> str | None:
         """The image of a Deployment, None when it is not there."""
         body = self.live(cluster, "Deployment", name)
@@ -223,6 +260,42 @@ class World:
         yield
         deleted = [f"{h.key} on {h.cluster}" for h in self.happenings[start:] if h.what == "delete"]
         assert not deleted, deleted
+
+
+def commit_state(
+    repo: MemoryRepo,
+    files: Mapping[str, bytes | str | None],
+    when: datetime,
+    branch: str = STATE,
+    *,
+    trailers: bool = True,
+) -> str:
+    """Commit files to a state branch, with the trailers of gitfleet's own commits unless told otherwise; None removes a
+    file."""
+    contents = {path: text.encode() if isinstance(text, str) else text for path, text in files.items()}
+    return repo.commit(
+        BranchChange(
+            branch=branch,
+            expected=repo.fetch().get(branch),
+            subject="Change files",
+            trailers=((PHASE_TRAILER, "report"),) if trailers else (),
+            tree_trailer=TREE_TRAILER if trailers else "",
+            when=when,
+            write={path: content for path, content in contents.items() if content is not None},
+            remove=tuple(path for path, content in contents.items() if content is None),
+        )
+    )
+
+
+def only_hold(world: World) -> Hold:
+    """The one hold that there is, of those that wait."""
+    (hold,) = world.state().held.values()
+    return hold
+
+
+def answer(hold: Hold, approved: bool = True) -> dict[str, str | None]:
+    """The approval file that a person adds."""
+    return {approval_path(hold.name): approval_text(hold.name, Status.TRUE if approved else Status.FALSE)}
 
 
 def end_of(world: World) -> dict[str, Any]:

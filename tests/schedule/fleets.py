@@ -17,11 +17,19 @@ from gitfleet.api.cluster_selectors import (
     PreferredTerm,
     PropertyRequirement,
     PropertySorter,
+    SortOrder,
 )
 from gitfleet.api.clusters import AgentStatus, ClusterStatus, MemberCluster, PropertyValue, Taint
 from gitfleet.api.conditions import Condition, Status
-from gitfleet.api.labels import LabelRequirement, LabelSelector
-from gitfleet.api.placements import PlacementKey, PlacementPolicy, PlacementType, Toleration, TopologySpreadConstraint
+from gitfleet.api.labels import LabelOperator, LabelRequirement, LabelSelector
+from gitfleet.api.placements import (
+    PlacementKey,
+    PlacementPolicy,
+    PlacementType,
+    Toleration,
+    TolerationOperator,
+    TopologySpreadConstraint,
+)
 from gitfleet.model.scheduling import SchedulingRequest, SchedulingResult
 from gitfleet.schedule.builtin import DEFAULT_PLUGINS
 from gitfleet.schedule.plugins import SchedulerPlugin, stages_of
@@ -133,10 +141,10 @@ _selectors = st.one_of(
     st.builds(LabelSelector, st.dictionaries(st.sampled_from(["zone", "env"]), st.sampled_from("abc"), max_size=2)),
     st.builds(
         lambda key, operator, values: LabelSelector(
-            {}, (LabelRequirement(key, operator, tuple(values) if operator in ("In", "NotIn") else ()),)
+            {}, (LabelRequirement(key, operator, tuple(values) if operator.endswith("In") else ()),)
         ),
         st.sampled_from(["zone", "env", "rack"]),
-        st.sampled_from(["In", "NotIn", "Exists", "DoesNotExist"]),
+        st.sampled_from(LabelOperator),
         st.lists(st.sampled_from("abc"), min_size=1, max_size=2, unique=True),
     ),
 )
@@ -160,7 +168,7 @@ _preferred = st.builds(
     ),
     st.integers(-100, 100),
     _selectors,
-    st.sampled_from([None, "Ascending", "Descending"]),
+    st.sampled_from([None, *SortOrder]),
 )
 _agents = st.sampled_from(
     [agent(), agent(), agent(), agent(), None, agent(joined=Status.FALSE), agent(heard_ago=timedelta(minutes=6))]
@@ -204,7 +212,9 @@ def policies(draw: st.DrawFn) -> PlacementPolicy:
     if kind is PlacementType.PICK_FIXED:
         names = [f"c{i:02}" for i in range(13)]
         return pick_fixed(*draw(st.lists(st.sampled_from(names), max_size=5, unique=True)))
-    tolerations = draw(st.sampled_from([(), (Toleration(operator="Exists"),), (Toleration(key="k", value="v"),)]))
+    tolerations = draw(
+        st.sampled_from([(), (Toleration(operator=TolerationOperator.EXISTS),), (Toleration(key="k", value="v"),)])
+    )
     terms = tuple(draw(st.lists(_required, max_size=2)))
     if kind is PlacementType.PICK_ALL:
         return PlacementPolicy(affinity=ClusterAffinity(required=terms), tolerations=tolerations)

@@ -29,6 +29,6 @@ def test_it_is_a_set_of_names(left: frozenset[str], right: frozenset[str]) -> No
 def test_clusters_of_no_fleet_and_sets_of_another_fleet_are_refused() -> None:
     with pytest.raises(ValueError, match=re.escape(ScheduleText.FLEET_NO_CLUSTER(member="c200"))):
         ClusterSet.of(NAMES, ["c200"])
-    with pytest.raises(ValueError, match=r"^the two sets are of different fleets$"):
+    with pytest.raises(ValueError, match=f"^{ScheduleText.TWO_SETS_DIFFERENT_FLEETS()}$"):
         ClusterSet(NAMES) | ClusterSet(("other",))
     assert ClusterSet.of(NAMES, ["c1"]) | ClusterSet((*NAMES,)) == ClusterSet.of(NAMES, ["c1"])

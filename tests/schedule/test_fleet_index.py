@@ -15,14 +15,12 @@ from gitfleet.api.clusters import AgentStatus, MemberCluster, Taint
 from gitfleet.api.conditions import Status
 from gitfleet.api.placements import PlacementPolicy
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.model.scheduling import ClusterVerdict
-from gitfleet.schedule import BindingDigests, closed_to_new, explain, index_fleet, schedule, schedule_key
-from gitfleet.schedule.bits import ascending, descending, first_down, positions, positions_down, set_of
+from gitfleet.schedule import BindingDigests, index_fleet, schedule, schedule_key
+from gitfleet.schedule.cluster_set import ascending, descending, first_down, positions, positions_down, set_of
 from gitfleet.schedule.columns import Column
 from gitfleet.schedule.eligibility import Eligibility, TimedEligibility
 from gitfleet.schedule.fleet import ELIGIBILITY, Fact
 from gitfleet.schedule.profile import DEFAULT_PROFILE
-from gitfleet.schedule.texts import ScheduleText
 from tests.schedule.fleets import NOW, agent, binding, cluster, pick_n, request, required, spread
 
 
@@ -109,27 +107,6 @@ def test_a_cluster_that_cannot_be_judged_gets_nothing_new() -> None:
     assert fleet.eligibilities[0] == TimedEligibility(Eligibility.HEALTH_UNKNOWN)
     assert [each.cluster for each in schedule(request(PlacementPolicy()), fleet).bindings] == ["b"]
     assert [one.subject for one in failures.found] == [Subject("MemberCluster", "a")]
-
-
-def test_a_cluster_whose_removal_is_held_gets_nothing_new() -> None:
-    members = [cluster("a"), cluster("b"), cluster("c", deleting=NOW), cluster("d")]
-    fleet = index_fleet(members, NOW)
-    assert closed_to_new(fleet, (), ()) is fleet
-    assert closed_to_new(fleet, {"b", "nowhere"}, (binding("b"),)) is fleet, "what it has stays as it was"
-    closed = closed_to_new(fleet, {"b", "c", "d", "nowhere"}, (binding("d"),))
-    assert [one.verdict for one in closed.eligibilities] == ["eligible", "held", "left", "eligible"]
-    assert closed.column(ELIGIBILITY) == Column(("eligible", "held", "left", "eligible"))
-    assert (closed.names, closed.clusters, closed.now) == (fleet.names, fleet.clusters, NOW)
-    assert [one.verdict for one in fleet.eligibilities] == ["eligible", "eligible", "left", "eligible"]
-    question = request(PlacementPolicy())
-    assert [each.cluster for each in schedule(question, closed).bindings] == ["a", "d"]
-    assert explain(question, closed)[1] == ClusterVerdict(
-        cluster="b",
-        selected=False,
-        refused_by="ClusterEligibility",
-        reason=ScheduleText.REMOVAL_FROM_FLEET_HELD(),
-        remedy=ScheduleText.ADD_CLUSTER_FILE_AGAIN_APPROVE(),
-    )
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from gitfleet.api.bindings import Binding, BindingState, ClusterDecision, ClusterScore
-from gitfleet.api.clusters import ClusterStatus, MemberCluster, Taint
+from gitfleet.api.clusters import Taint
 from gitfleet.api.fleet import ListedPlugin
-from gitfleet.api.placements import PlacementKey, PlacementPolicy, Toleration
+from gitfleet.api.placements import PlacementPolicy, Toleration
 from gitfleet.formats.texts import FormatsText
-from gitfleet.model.scheduling import SchedulingRequest, SchedulingResult
+from gitfleet.model.scheduling import SchedulingResult
 from gitfleet.schedule import DEFAULT_PROFILE, Profile, index_fleet, profile_from, schedule
 from gitfleet.schedule.admission import SamePlacementAffinity
 from gitfleet.schedule.cluster_set import ClusterSet
@@ -23,7 +23,6 @@ from tests.schedule.fleets import (
     OLDER,
     PLAIN_PROFILE,
     WEB,
-    agent,
     binding,
     cluster,
     pick_fixed,
@@ -145,21 +144,6 @@ def test_every_member_carries_its_own_name_as_a_label() -> None:
     assert states(schedule(request(policy), index_fleet([written], NOW))) == {"a": "Scheduled"}
 
 
-def test_a_resource_placement_goes_where_its_namespace_is() -> None:
-    def member(name: str, namespaces: dict[str, str] | None) -> MemberCluster:
-        return MemberCluster(name=name, status=ClusterStatus(agent=agent(), namespaces=namespaces))
-
-    fleet = index_fleet([member("a", {"web": ""}), member("b", {"other": ""}), member("c", None)], NOW)
-    question = SchedulingRequest(
-        placement=PlacementKey("web", "app"), policy=PlacementPolicy(), policy_snapshot="app-0", now=NOW
-    )
-    answer = schedule(question, fleet)
-    assert [(each.cluster, each.reason) for each in answer.decisions[1:]] == [
-        ("b", ("ClusterUnschedulable, " + ScheduleText.TARGET_NAMESPACE_NOT_EXIST_CLUSTER())),
-        ("c", ("ClusterUnschedulable, " + ScheduleText.CLUSTER_NO_NAMESPACE_INFORMATION_AVAILABLE())),
-    ]
-
-
 def test_an_existing_skew_heals() -> None:
     fleet = index_fleet([cluster(name, {"zone": name[0]}) for name in ("a1", "a2", "a3", "b1", "b2", "b3")], NOW)
     held = [binding(name) for name in ("a1", "a2", "a3")]
@@ -174,9 +158,14 @@ def test_pick_fixed_with_no_names_gives_everything_up() -> None:
 
 
 def test_an_unparsable_property_aborts_and_keeps_the_bindings() -> None:
-    from gitfleet.api.cluster_selectors import ClusterAffinity, ClusterSelectorTerm, PropertyRequirement
+    from gitfleet.api.cluster_selectors import (
+        ClusterAffinity,
+        ClusterSelectorTerm,
+        PropertyOperator,
+        PropertyRequirement,
+    )
 
-    term = ClusterSelectorTerm(property_requirements=(PropertyRequirement("cost", "Lt", ("5",)),))
+    term = ClusterSelectorTerm(property_requirements=(PropertyRequirement("cost", PropertyOperator.LT, ("5",)),))
     policy = PlacementPolicy(affinity=ClusterAffinity(required=(term,)))
     question = request(policy, binding("gone"))
     answer = schedule(question, index_fleet([cluster("a", properties={"cost": "cheap"})], NOW))

@@ -15,6 +15,7 @@ from gitfleet.api.fleet import ListedPlugin
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.objects import Origin
 from gitfleet.api.placements import PlacementPolicy
+from gitfleet.formats.texts import FormatsText
 from gitfleet.loop.plugin_guard import guarded
 from gitfleet.ports.scheduling import (
     ClusterSet,
@@ -131,7 +132,8 @@ def _refusing(args: Mapping[str, Any]) -> NotThese:
         ),
         (
             ListedPlugin(name="Nothing"),
-            ("the scheduler plug-in Nothing " + ScheduleText.CANNOT_USED() + ": its factory made a object"),
+            f"the scheduler plug-in Nothing {ScheduleText.CANNOT_USED()}: "
+            + ScheduleText.FACTORY_MADE_NOT_DERIVE_FROM(name="object"),
         ),
     ],
 )
@@ -184,11 +186,17 @@ class Unscored(SchedulerPlugin):
         return {Score(): candidates}
 
 
+MEANT = FormatsText.YOU_MEAN(near="pre_filter")
+
+
 @pytest.mark.parametrize(
     ("plugin", "message"),
     [
-        (Misspelt, "Misspelt has no hook pre_filer: did you mean pre_filter? Helpers start with an underscore"),
-        (Nameless, "Nameless has no name"),
+        (
+            Misspelt,
+            f"Misspelt has no hook pre_filer: {MEANT} Helpers start with an underscore",
+        ),
+        (Nameless, ScheduleText.NO_NAME(name="Nameless")),
         (Stageless, ScheduleText.IMPLEMENTS_NONE_POST_BATCH(name="Stageless")),
         (Unexplained, ScheduleText.WITHOUT_EXPLAINS_RESULTS(name="Unexplained", whole="filter_fleet", single="filter")),
         (Unscored, ScheduleText.WITHOUT_EXPLAINS_RESULTS(name="Unscored", whole="score_fleet", single="score")),
@@ -284,11 +292,6 @@ def test_a_silent_refusal_is_no_decision(plugin: type[Silently], depends: bool, 
     ]
 
 
-def test_a_plugin_listed_twice_is_a_fault() -> None:
-    _, faults = profile_from([ListedPlugin(name="TaintToleration"), ListedPlugin(name="TaintToleration")], {})
-    assert [fault.message for fault in faults] == [ScheduleText.SCHEDULER_PLUG_LISTED_TWICE(listed="TaintToleration")]
-
-
 def test_a_filter_of_somebody_elses_is_asked_about_the_survivors_and_named() -> None:
     plugin = NotThese(("a2",))
     answer = schedule(request(PlacementPolicy(), binding("a1")), FLEET, profile_with(plugin))
@@ -332,18 +335,6 @@ def test_a_plugin_that_raises_stops_its_placement_alone(error: Exception, messag
         "b1": False,
         "b2": False,
     }
-
-
-def test_a_defect_outside_of_plugins_is_raised_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    defect = LookupError("of ours")
-
-    def broken(run: object) -> None:
-        raise defect
-
-    monkeypatch.setattr("gitfleet.schedule.pick_all", broken)
-    with pytest.raises(LookupError) as caught:
-        schedule(request(PlacementPolicy()), FLEET)
-    assert caught.value is defect
 
 
 def test_what_concerns_the_whole_process_is_no_answer_of_a_plugin() -> None:

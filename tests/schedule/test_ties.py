@@ -7,7 +7,7 @@ import pytest
 from gitfleet.api.bindings import BindingState
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.schedule import Cycle, SchedulerPlugin, Score, index_fleet, schedule
-from tests.schedule.fleets import CURRENT, NOW, OLDER, binding, cluster, pick_n, request
+from tests.schedule.fleets import NOW, OLDER, binding, cluster, pick_n, request
 from tests.schedule.test_plugins import profile_with
 
 THREE = index_fleet([cluster(name) for name in "abc"], NOW)
@@ -15,19 +15,6 @@ THREE = index_fleet([cluster(name) for name in "abc"], NOW)
 
 def test_of_equals_the_largest_name_is_picked() -> None:
     assert [b.cluster for b in schedule(request(pick_n(1)), THREE).bindings] == ["c"]
-
-
-def test_of_equals_the_cluster_that_an_older_policy_picked_wins() -> None:
-    answer = schedule(request(pick_n(1), binding("a", BindingState.BOUND, OLDER)), THREE)
-    assert [(b.cluster, b.state, b.policy_snapshot) for b in answer.bindings] == [("a", BindingState.BOUND, CURRENT)]
-
-
-def test_what_is_picked_already_is_no_refusal() -> None:
-    answer = schedule(request(pick_n(2), binding("a", BindingState.BOUND)), THREE)
-    assert [(d.cluster, d.selected) for d in answer.decisions] == [("c", True), ("a", True), ("b", False)]
-    alone = index_fleet([cluster("a")], NOW)
-    short = schedule(request(pick_n(2), binding("a", BindingState.BOUND)), alone)
-    assert [(d.cluster, d.selected) for d in short.decisions] == [("a", True)]
 
 
 class OneByOne(SchedulerPlugin):

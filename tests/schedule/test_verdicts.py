@@ -10,25 +10,32 @@ from typing import Any
 import pytest
 
 from gitfleet.api.bindings import BindingState, ClusterDecision, ClusterScore
-from gitfleet.api.cluster_selectors import ClusterAffinity, ClusterSelectorTerm, PreferredTerm
+from gitfleet.api.cluster_selectors import (
+    ClusterAffinity,
+    ClusterSelectorTerm,
+    PreferredTerm,
+    PropertyOperator,
+    PropertyRequirement,
+)
 from gitfleet.api.clusters import AgentStatus, MemberCluster, Taint
 from gitfleet.api.conditions import Status
 from gitfleet.api.faults import Fault
 from gitfleet.api.fleet import FleetConfig, ListedPlugin
-from gitfleet.api.labels import LabelSelector
+from gitfleet.api.labels import LabelOperator, LabelRequirement, LabelSelector
 from gitfleet.api.objects import Origin
 from gitfleet.api.placements import PlacementKey, PlacementPolicy
+from gitfleet.formats.texts import FormatsText
 from gitfleet.model.scheduling import ClusterVerdict
 from gitfleet.schedule import explain, index_fleet, profile_for, profile_from, schedule
 from gitfleet.schedule.builtin import BUILT_IN
 from gitfleet.schedule.classified_bindings import classify_bindings
 from gitfleet.schedule.cluster_set import ClusterSet
 from gitfleet.schedule.decisions import list_decisions
-from gitfleet.schedule.partitions import add_scores
+from gitfleet.schedule.fleet import Unschedulable
 from gitfleet.schedule.pick import Run
-from gitfleet.schedule.plugins import Cycle, FleetRefusal, PluginFactory, Refusal, SchedulerPlugin, Score, Unschedulable
+from gitfleet.schedule.plugins import Cycle, FleetRefusal, PluginFactory, Refusal, SchedulerPlugin, Score
 from gitfleet.schedule.profile import Entry, make_profile
-from gitfleet.schedule.stages import Filtered, Stages, _merged
+from gitfleet.schedule.stages import Filtered, Stages, _merged, add_scores
 from gitfleet.schedule.texts import ScheduleText
 from tests.schedule.fleets import (
     HOUR,
@@ -56,9 +63,7 @@ def verdict(name: str, *, selected: bool = False, **more: Any) -> ClusterVerdict
 
 def test_every_cluster_of_a_spread_by_score() -> None:
     policy = pick_n(1, affinity=LIKED)
-    low = "does not score high enough (" + ScheduleText.AFFINITY_SCORE_TOPOLOGY_SPREAD_SCORE(
-        affinity="0", topology_spread="0)"
-    )
+    low = ScheduleText.AFFINITY_SCORE_TOPOLOGY_SPREAD_SCORE(affinity="0", topology_spread="0")
     remedy = ScheduleText.RAISE_NUMBEROFCLUSTERS_ABOVE(
         wanted=(
             "1"
@@ -83,7 +88,7 @@ def test_every_cluster_of_a_spread_by_score() -> None:
         *[
             verdict(
                 name,
-                reason=f'Cluster "{name}" {low}',
+                reason=ScheduleText.CLUSTER_NOT_SCORE_HIGH_ENOUGH(cluster=name, scores=low),
                 score=ClusterScore(0, 0),
                 scores_by_plugin={"ClusterAffinity": 0, "SamePlacementAffinity": 0},
                 remedy=remedy,
@@ -96,13 +101,13 @@ def test_every_cluster_of_a_spread_by_score() -> None:
 def test_where_nothing_is_picked_a_larger_number_helps() -> None:
     (first, *_) = explain(request(pick_n(0, affinity=LIKED)), FLEET)
     assert (first.selected, first.remedy) == (False, ScheduleText.RAISE_NUMBEROFCLUSTERS_ABOVE(wanted="0"))
+    better = ScheduleText.MAKE_SCORE_BETTER_LOWEST_CLUSTER(
+        bar=ScheduleText.TOPOLOGY_SPREAD_SCORE(topology_spread="0", affinity="0")
+    )
+    remedy = ScheduleText.RAISE_NUMBEROFCLUSTERS_ABOVE(wanted=1) + better
     for without in (binding("b", score=None), replace(binding("b"), decision=None)):
         verdicts = explain(request(pick_n(1, affinity=LIKED), without), FLEET)
-        assert [(v.selected, v.remedy.partition("(")[2]) for v in verdicts] == [
-            (False, ScheduleText.TOPOLOGY_SPREAD_SCORE(topology_spread="0", affinity="0) and let the policy change")),
-            (True, ""),
-            (False, ScheduleText.TOPOLOGY_SPREAD_SCORE(topology_spread="0", affinity="0) and let the policy change")),
-        ]
+        assert [(v.selected, v.remedy) for v in verdicts] == [(False, remedy), (True, ""), (False, remedy)]
 
 
 def test_both_kinds_of_points_of_a_cluster_that_others_left_behind() -> None:
@@ -128,6 +133,16 @@ def test_both_kinds_of_points_of_a_cluster_that_others_left_behind() -> None:
     )
 
 
+IN_EU = required(expressions=(LabelRequirement("region", LabelOperator.IN, ("eu",)),))
+SEVERAL = required(
+    expressions=(
+        LabelRequirement("env", LabelOperator.IN, ("prod", "staging")),
+        LabelRequirement("old", LabelOperator.DOES_NOT_EXIST),
+    )
+)
+BIG = ClusterAffinity(
+    required=(ClusterSelectorTerm(property_requirements=(PropertyRequirement("cores", PropertyOperator.GE, ("8",)),)),)
+)
 REFUSED: list[tuple[PlacementPolicy, MemberCluster, dict[str, Any]]] = [
     (
         PlacementPolicy(),
@@ -137,6 +152,32 @@ REFUSED: list[tuple[PlacementPolicy, MemberCluster, dict[str, Any]]] = [
             "reason": ScheduleText.TAINT_KEY_VALUE(taint="k", taint_2="v", effect="NoSchedule"),
             "remedy": "tolerate taint k=v:NoSchedule",
         },
+    ),
+    *[
+        (PlacementPolicy(affinity=affinity), member, {"refused_by": "ClusterAffinity", "remedy": remedy})
+        for affinity, member, remedy in (
+            (IN_EU, cluster("c", {"region": "us"}), "add label region=eu"),
+            (
+                SEVERAL,
+                cluster("c", {"old": "yes"}),
+                ScheduleText.ADD_LABEL_ONE_VALUES(key="env", values="prod, staging and remove label old=yes"),
+            ),
+            (
+                BIG,
+                cluster("c", properties={"cores": "4"}),
+                ScheduleText.BRING_PROPERTY(requirement="cores", wanted="Ge 8", now="it is 4"),
+            ),
+            (
+                BIG,
+                cluster("c"),
+                ScheduleText.BRING_PROPERTY(requirement="cores", wanted="Ge 8", now=ScheduleText.IT_HAS_NONE()),
+            ),
+        )
+    ],
+    (
+        PlacementPolicy(),
+        cluster("c", taints=(Taint("k", "v"), Taint("l"))),
+        {"refused_by": "TaintToleration", "remedy": "tolerate taint k=v:NoSchedule and tolerate taint l=:NoSchedule"},
     ),
     (
         PlacementPolicy(affinity=required({"zone": "a"})),
@@ -173,6 +214,9 @@ def test_of_equally_near_terms_the_first_gives_the_remedy() -> None:
     policy = PlacementPolicy(affinity=required({"a": "1", "b": "2"}, {"c": "3"}, {"d": "4"}, {"e": "5", "f": "6"}))
     (found,) = explain(request(policy), index_fleet([cluster("c")], NOW))
     assert found.remedy == "add label c=3"
+    nearer = PlacementPolicy(affinity=required({"a": "1", "b": "2"}, {"region": "eu", "env": "prod"}))
+    (found,) = explain(request(nearer), index_fleet([cluster("c", {"region": "eu"})], NOW))
+    assert found.remedy == "add label env=prod"
 
 
 def test_a_namespace_that_is_not_there_or_not_known() -> None:
@@ -523,13 +567,13 @@ def test_a_cluster_that_others_left_behind_as_a_whole_decision() -> None:
     """Any first placement makes the rooms uneven, which costs a point."""
     policy = pick_n(1, affinity=LIKED, topology_spread_constraints=(spread("room", hard=False),))
     members = [cluster("a", {"room": "x", "tier": "gold"}), cluster("b", {"room": "y", "tier": "gold"})]
-    scores = "(" + ScheduleText.AFFINITY_SCORE_TOPOLOGY_SPREAD_SCORE(affinity="50", topology_spread="-1)")
+    scores = ScheduleText.AFFINITY_SCORE_TOPOLOGY_SPREAD_SCORE(affinity="50", topology_spread="-1")
     assert schedule(request(policy), index_fleet(members, NOW)).decisions[1:] == (
         ClusterDecision(
             cluster="a",
             selected=False,
             score=ClusterScore(-1, 50),
-            reason=f'Cluster "a" does not score high enough {scores}',
+            reason=ScheduleText.CLUSTER_NOT_SCORE_HIGH_ENOUGH(cluster="a", scores=scores),
         ),
     )
 
@@ -609,7 +653,8 @@ def _refusing(args: Any) -> SchedulerPlugin:
         (
             "TaintTolerations",
             ScheduleText.NO_SCHEDULER_PLUG(
-                listed="TaintTolerations", filter=f"did you mean TaintToleration? installed are {INSTALLED}"
+                listed="TaintTolerations",
+                filter=f"{FormatsText.YOU_MEAN(near='TaintToleration')} installed are {INSTALLED}",
             ),
         ),
         ("Raised", ("the scheduler plug-in Raised " + ScheduleText.REFUSES_ARGS() + ": it needs a table")),

@@ -17,6 +17,7 @@ from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, PropagationPolicy, Update
 from gitfleet.ports.clusters import ClusterClient
 from tests import builders as make
+from tests.gates import permit
 
 PLACEMENT = PlacementKey("", "web")
 CONTROLLERS = {"kube-controller-manager"}
@@ -77,6 +78,7 @@ class ClusterBench:
             wave=wave,
             reason="",
             propagation=PropagationPolicy.BACKGROUND,
+            permit=permit(self.cluster, key),
         )
 
     def have(self, *bodies: JsonObject) -> list[LiveObject]:

@@ -12,8 +12,8 @@ from gitfleet.api.objects import JsonObject, Manifest, ObjectKey
 from gitfleet.apply import Ignored
 from gitfleet.apply.texts import ApplyText
 from gitfleet.formats.managed_fields import ROLLOUT_MANAGER, managed_entries
-from gitfleet.model.held_fields import ABSENT, Fields, HeldFields
 from gitfleet.model.operations import Operation
+from gitfleet.model.rollout_fields import ABSENT, Fields, RolloutFields
 from tests import builders as make
 from tests.adapters.kube.test_real_cluster import Reconciles
 from tests.simulation.cluster_contract import ClusterBench, is_quiet
@@ -42,8 +42,8 @@ class Rollout:
         self.key = ObjectKey("apps", "v1", "Deployment", self.home, "web")
 
     def hold(self, fields: Fields) -> None:
-        held = {self.key.identity: HeldFields(rollout=ONE, fields=fields)} if fields else {}
-        self.reconciles.ignored = Ignored(held=held)
+        held = {self.key.identity: RolloutFields(rollout=ONE, fields=fields)} if fields else {}
+        self.reconciles.ignored = Ignored(by_rollouts=held)
 
     def reconcile(self, image: str, **spec: Any) -> Operation:
         """What is done about the Deployment."""

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from gitfleet.adapters.kube.http_transport import HttpTransport
 from gitfleet.adapters.kube.logins import Endpoint, FixedLogin, Login
 from gitfleet.api.objects import JsonObject, key_of
-from gitfleet.desired.field_types import type_breaks
+from gitfleet.api.values import name_rule
+from gitfleet.desired.reading.payload import type_breaks
 from gitfleet.formats.kind_fields import field_types, list_keys
 from gitfleet.formats.kinds import BUILT_IN_KINDS
 from gitfleet.formats.yaml_reader import parse_documents
@@ -231,6 +232,14 @@ def _refused_everywhere(side: Side, name: str) -> Iterator[tuple[str, tuple[int,
     options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": other}}
     yield "deleting another object", side.send("DELETE", f"{here}/configmaps/{name}", body=options, headers=JSON)
     yield "a namespace of the system", side.send("DELETE", "/api/v1/namespaces/kube-system")
+    for wrong in ("Plum!", "a" * 254):
+        yield f"the name {wrong}", side.apply(make.an_object("v1", "ConfigMap", wrong))
+    for wrong in ("a.b", "a" * 64):
+        query, home = {"fieldManager": "gitfleet"}, make.namespace(wrong)
+        yield (
+            f"the namespace {wrong}",
+            side.send("PATCH", f"/api/v1/namespaces/{wrong}", query=query, body=home, headers=APPLY),
+        )
     web = make.deployment(side.namespace, name)
     web["spec"]["template"]["metadata"]["labels"] = {"app": name, "x": "y"}
     side.apply(web)
@@ -360,6 +369,24 @@ def test_the_whole_corpus_is_refused_in_the_same_words(real: Side) -> None:
     bodies = list(_corpus())
     assert len(bodies) > 400
     _compare_typed(real, bodies)
+
+
+def test_the_same_names_are_refused_of_every_kind(real: Side) -> None:
+    """Events are never placed, and the other kinds that are left out have names that follow from their fields."""
+    wrong, own = [], {"APIService", "CustomResourceDefinition", "Event", "IPAddress"}
+    for row in (row for row in SERVED if row.kind not in own):
+        version = f"{'/'.join(filter(None, (row.group, row.versions[-1])))}"
+        inside = f"/namespaces/{real.namespace}" if row.namespaced else ""
+        path = f"/{'apis' if row.group else 'api'}/{version}{inside}/{row.plural}/"
+        for name in ("Plum!", "a.b", "1a", "a" * 53, "a" * 64):
+            body = make.an_object(version, row.kind, name)
+            query = {"fieldManager": "gitfleet", "force": "true", "dryRun": "All"}
+            status, said = real.send("PATCH", path + name, query=query, body=body, headers=APPLY)
+            names = f'metadata.name: Invalid value: "{name}"' in said["message"] if status == 422 else False
+            rule = name_rule(row.group, row.kind)
+            if names is (rule is None or rule.allows(name)):
+                wrong.append((row.kind, name, said.get("message")))
+    assert not wrong
 
 
 def test_pages_and_discovery_look_the_same(real: Side) -> None:

@@ -14,51 +14,11 @@ from gitfleet.ports.clock import Clock
 from gitfleet.simulation.clock import ManualClock
 from tests import builders as make
 
-BODIES: list[dict[str, Any]] = [
-    make.fleet_config(interval="10s"),
-    make.member_cluster("c1", labels={"env": "prod"}, taints=[{"key": "k", "effect": "NoSchedule"}]),
-    make.placement("web", policy=make.pick_n(2, match_labels={"env": "prod"})),
-    make.placement("fixed", "web", strategy=make.rolling_update(maxUnavailable=1), policy=make.pick_fixed("c1")),
-    make.staged_strategy("staged", make.stage("canary", match_labels={"env": "prod"}, approval=True, wait="5m")),
-    make.staged_run("run", placement="web", strategy="staged", index=0),
-    make.approval("run", "canary"),
-    make.namespace("web"),
-    make.deployment("web", "api"),
-    make.service("web", "api", type_="ExternalName"),
-    make.custom_definition("example.com", "Widget"),
-]
-PATHS = [
-    "gitfleet.yaml",
-    "clusters/c1.yaml",
-    "placements/web.yaml",
-    "placements/fixed.yaml",
-    "strategies/staged.yaml",
-    "runs/run.yaml",
-    "approvals/run-canary.yaml",
-    "resources/web/namespace-web.yaml",
-    "resources/web/deployment-api.yaml",
-    "resources/web/service-api.yaml",
-    "resources/cluster/customresourcedefinition-widgets.example.com.yaml",
-]
-
 
 def read(text: str) -> list[Any]:
     parsed = parse_documents(text.encode(), max_bytes=1 << 20)
     assert not parsed.faults
     return [document.value for document in parsed.documents]
-
-
-def test_every_object_stands_in_its_conventional_place_and_reads_back() -> None:
-    files = make.repo_files_for(*BODIES)
-    assert [make.path_of(body) for body in BODIES] == PATHS
-    assert {path: read(text) for path, text in files.items()} == {
-        path: [body] for path, body in zip(PATHS, BODIES, strict=True)
-    }
-
-
-def test_objects_of_one_place_share_a_file() -> None:
-    files = make.repo_files_for(make.namespace("a"), make.namespace("a"))
-    assert {path: len(read(text)) for path, text in files.items()} == {"resources/a/namespace-a.yaml": 2}
 
 
 @pytest.mark.parametrize(
@@ -73,16 +33,6 @@ def test_text_stays_text(text: str) -> None:
 def test_any_printable_text_stays_text(text: str) -> None:
     body = make.config_map("a", "b", {"k": text})
     assert read(make.to_yaml(body)) == [body]
-
-
-def test_placement_yaml_is_a_placement() -> None:
-    (body,) = read(make.placement_yaml("web", "one", "two"))
-    assert body["spec"]["resourceSelectors"] == [make.select_namespace("one"), make.select_namespace("two")]
-
-
-def test_member_of() -> None:
-    member = make.member_of(make.member_cluster("c1", labels={"a": "b"}, properties={"p": "1"}))
-    assert (member.name, dict(member.labels), member.status.properties["p"].value) == ("c1", {"a": "b"}, "1")
 
 
 def test_the_manual_clock() -> None:

@@ -80,6 +80,10 @@ class TestSampleOnRealCluster(OnRealCluster):
     """A few of them in every run."""
 
     test_waves_order_the_work = ClusterContract.test_waves_order_the_work_and_outcomes_keep_the_order_given
+    test_an_update_never_makes_or_takes_another_object = (
+        ClusterContract.test_an_update_never_makes_or_takes_another_object
+    )
+    test_delete_keeps_to_the_uid = ClusterContract.test_delete_keeps_to_the_uid
     test_drift_is_undone_by_force_only = ClusterContract.test_drift_is_undone_by_force_only
     test_a_step_deletes_that_very_pod_and_nothing_else = (
         StepsContract.test_a_step_deletes_that_very_pod_and_nothing_else

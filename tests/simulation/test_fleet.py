@@ -20,7 +20,7 @@ from gitfleet.ports.clusters import ClusterDirectory
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.cluster import SimulatedCluster, SimulatedCrash
 from gitfleet.simulation.fleet import SimulatedFleet
-from gitfleet.wiring import simulated_clusters
+from gitfleet.wiring.hub import simulated_clusters
 from tests import builders as make
 from tests.profiles import examples
 from tests.simulation.cluster_contract import ClusterBench, short
@@ -63,12 +63,12 @@ def test_a_cluster_that_says_nothing_of_itself() -> None:
 def test_a_simulation_never_imports_the_official_client() -> None:
     program = """
 import sys
-from gitfleet import wiring
+from gitfleet.wiring import hub
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.fleet import SimulatedFleet
 clock = ManualClock()
-seen = wiring.simulated_clusters(SimulatedFleet(clock), clock).reader(MemberCluster(name="c1")).observe([])
+seen = hub.simulated_clusters(SimulatedFleet(clock), clock).reader(MemberCluster(name="c1")).observe([])
 assert seen.reachable and seen.properties, seen
 assert not {"kubernetes", "urllib3"} & set(sys.modules)
 """

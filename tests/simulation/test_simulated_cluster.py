@@ -18,7 +18,6 @@ from gitfleet.errors import BadInput
 from gitfleet.model.observations import Availability
 from gitfleet.observe import availability_of
 from gitfleet.ports.clusters import ClusterClient
-from gitfleet.ports.transport import Request
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.cluster import ClusterEvent, SimulatedCluster, SimulatedCrash
 from gitfleet.simulation.rules import matches
@@ -209,8 +208,7 @@ def test_rules_say_when_objects_are_available(rule: ClusterRule, image: str, sec
 
 def test_the_first_rule_that_matches_wins() -> None:
     lab = Lab(
-        ClusterRule(object=ObjectPattern(image="*:bad"), available="never"),
-        ClusterRule(available=timedelta(seconds=1)),
+        ClusterRule(object=ObjectPattern(image="*:bad"), available="never"), ClusterRule(available=timedelta(seconds=1))
     )
     lab.apply(make.deployment("app", "web", "web:bad"))
     lab.apply(make.deployment("app", "api", "api:1"))
@@ -373,16 +371,6 @@ def test_a_definition_that_is_never_established() -> None:
     assert lab.verdict(definition) is Availability.NOT_YET
 
 
-def test_versions_that_are_not_served_are_unreadable_not_absent() -> None:
-    lab = Lab()
-    keys = [ObjectKey("apps", "v1beta1", "Deployment", "app", "web"), ObjectKey("", "v1", "Pods", "app", "web")]
-    answer = lab.client.observe(keys)
-    assert dict(answer.live) == {keys[1]: None}
-    assert dict(answer.unreadable) == {
-        keys[0]: KubeText.CLUSTER_OTHER_VERSIONS(key="Deployment", api_version="apps/v1beta1")
-    }
-
-
 def test_an_object_is_shown_in_the_version_asked_for() -> None:
     lab = Lab()
     scaler = make.an_object(
@@ -409,50 +397,11 @@ def test_what_the_server_does_not_take(body: dict[str, Any], code: str) -> None:
     assert Lab().apply(body) == (False, code)
 
 
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [
-        ({"spec": {"a": "b"}}, ".spec: field not declared in schema"),
-        (
-            {"metadata": {"finalizers": ["x.io/a", "x.io/a"]}},
-            '.metadata.finalizers: duplicate entries for key [="x.io/a"]',
-        ),
-    ],
-)
-def test_what_does_not_fit_the_schema_is_refused(body: dict[str, Any], said: str) -> None:
-    """tests/simulation/test_against_real_server.py has them all."""
-    sent = make.config_map("app", "cm")
-    sent = {**sent, **body, "metadata": {**sent["metadata"], **body.get("metadata", {})}}
-    lab = Lab()
-    query = {"fieldManager": "gitfleet", "fieldValidation": "Strict"}
-    path = "/api/v1/namespaces/app/configmaps/cm"
-    headers = {"Content-Type": "application/apply-patch+yaml"}
-    response = lab.cluster.request(Request(method="PATCH", path=path, query=query, body=sent, headers=headers))
-    message = f"failed to create typed patch object (app/cm; /v1, Kind=ConfigMap): {said}"
-    assert (response.status, response.json()["message"]) == (500, message)
-    assert lab.apply(sent) == (False, "Invalid")
-
-
 @pytest.mark.parametrize("kind", ["ConfigMap", "Secret"])
 def test_what_is_immutable_stays_so(kind: str) -> None:
     lab = Lab()
     assert lab.apply(make.an_object("v1", kind, "x", namespace="app", immutable=True)) == (True, "Applied")
     assert lab.apply(make.an_object("v1", kind, "x", namespace="app", immutable=False)) == (False, "Invalid")
-
-
-def test_drift_by_hand_is_told_by_its_owner() -> None:
-    lab = Lab()
-    body = make.config_map("app", "cm", {"k": "v", "other": "v"})
-    lab.apply(body)
-    live = lab.cluster.mutate(key_of(body), [{"op": "replace", "path": "/data/k", "value": "drift"}])
-    owners = {entry["manager"]: entry["fieldsV1"] for entry in live.body["metadata"]["managedFields"]}
-    assert owners == {
-        "gitfleet": {"f:data": {"f:other": {}}},
-        "kubectl-edit": {"f:data": {"f:k": {}}},
-    }
-    (refused,) = lab.client.perform([lab.bench.create(body, force=False)])
-    reported = 'Apply failed with 1 conflict: conflict with "kubectl-edit" using v1: .data.k'
-    assert refused.message == f"ConfigMap/app/cm: {reported}"
 
 
 @pytest.mark.parametrize(

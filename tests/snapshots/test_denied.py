@@ -59,11 +59,7 @@ def denying(*kinds: KindPattern, **more: Any) -> PlacingPolicy:
             (SETTINGS, READER),
             f"ConfigMap/web/settings (resources/ConfigMap/web/settings.yaml:1): its namespace {DENIED}",
         ),
-        (
-            PlacingPolicy(),
-            (BUNDLE,),
-            RESERVED,
-        ),
+        (PlacingPolicy(), (BUNDLE,), RESERVED),
         (PlacingPolicy(), (UNREADABLE,), None),
     ],
 )
@@ -137,6 +133,5 @@ def test_what_is_placed_already_stays_in_the_version_that_it_has() -> None:
     unloaded = replace(record, resource_snapshots=(replace(latest, manifests=None),))
     denied = take(subject, index(WEB, SETTINGS, READER, policy=policy), unloaded).user_error
     assert denied == UserError(
-        Reason.INVALID_RESOURCE_SELECTORS,
-        f"{unusable}/reader (resources/ClusterRole/reader.yaml:1): its kind {DENIED}",
+        Reason.INVALID_RESOURCE_SELECTORS, f"{unusable}/reader (resources/ClusterRole/reader.yaml:1): its kind {DENIED}"
     ), "the version that is placed is not known"

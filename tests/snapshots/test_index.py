@@ -16,20 +16,11 @@ from gitfleet.api.placing_policy import PlacingPolicy, PlacingRule
 from gitfleet.api.runs import ClusterUpdate, Former, RunRecord, RunStatus, StageStatus
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.api.values import NamespacedName
-from gitfleet.desired.texts import DesiredText
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.snapshots import index_of, index_payload, references_of, snapshot_order
-from tests.snapshots.builders import (
-    NAMESPACED,
-    config,
-    index,
-    namespace,
-    obj,
-    placement,
-    role,
-)
+from tests.snapshots.builders import NAMESPACED, config, index, namespace, obj, placement, role
 from tests.state.builders import T0, condition
 
 WEB, SETTINGS, READER = namespace("web", team="a"), config("settings", "web"), role("reader", tier="x")
@@ -53,19 +44,6 @@ def test_the_index_of_a_commit_is_made_once() -> None:
     other, memo = index_of(same, memo, Failures())
     assert other == first and other is not first, "another reading of the commit"
     assert index_of(same, memo, Failures())[0] is other
-
-
-def test_an_index_knows_what_removals_are_held_for_and_what_cannot_be_read() -> None:
-    held, _ = index_of(desired(WEB, holds_removals=True), None, Failures())
-    assert held.identities == {WEB.key.identity} and index(WEB).identities == frozenset(), "only when it is asked for"
-    assert held.holds_removals and held.holds(SETTINGS.key) and not held.holds(WEB.key)
-    broken = replace(SETTINGS, body={**SETTINGS.body, "metadata": {"labels": ODD}})
-    failures = Failures()
-    found, memo = index_of(desired(WEB, broken), None, failures)
-    assert memo is None, "what " + DesiredText.COULD_NOT_READ() + " is tried again"
-    assert [failure.subject for failure in failures.found] == [Subject.of_object(SETTINGS.key)]
-    assert found.holds(SETTINGS.key) and not found.holds(READER.key)
-    assert list(found.objects) == [WEB.key.identity]
 
 
 def test_disabled_kinds_and_generated_objects_are_left_out() -> None:

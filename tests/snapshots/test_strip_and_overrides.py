@@ -12,16 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitfleet.api.overrides import JsonPatch, OverriddenResource, Override, OverrideKey, OverrideRule, override_type
-from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.snapshots import current_overrides, split_by_size, strip, take_override_snapshots
 from tests.snapshots.builders import manifest
 
-HASHES = {
-    "": "78cc1227f5a6f72e9c5b28f9320c7ad66ce06def8d7ffb7853d1e3fc2b9c6ed1",
-    "ns": "da1f9ef2db1a4a1d5789c88b71c99a826be2dab8d85dd1049b03d384328f94d5",
-}
-"""Of the specs of `override("1")` by its namespace: they stand in the state branch."""
 UIDS = {"controller-uid": "u", "batch.kubernetes.io/controller-uid": "u"}
 
 
@@ -115,22 +109,6 @@ def test_ten_override_snapshots_are_kept_and_those_in_use() -> None:
     assert [s.index for s in gone[key]] == [14]
     assert current_overrides({}, gone) == ()
     assert take_override_snapshots({}, gone) == {}
-
-
-@pytest.mark.parametrize(
-    ("name", "ns", "in_use", "expected"),
-    [
-        ("cro", "", {"cro-7", "cro-5", "other-9", "cro-²", "cro-x", "cro"}, 8),
-        ("eu-cro", "", {"eu-cro-0", "eu-9", "cro-9"}, 1),
-        ("ro", "ns", {"ns/ro-3", "ro-9", "other/ro-9"}, 4),
-        ("cro", "", {"cro-x"}, 0),
-    ],
-)
-def test_an_index_that_a_binding_names_is_not_given_again(name: str, ns: str, in_use: set[str], expected: int) -> None:
-    """Where snapshots were lost, bindings may name later ones than those that are left."""
-    wanted = override("1", name, ns)
-    taken = take_override_snapshots({wanted.key: wanted}, {}, in_use=in_use)
-    assert taken == {wanted.key: (OverrideSnapshot(override=wanted, index=expected, hash=HASHES[ns]),)}
 
 
 def test_a_hash_that_is_computed_in_another_way_is_no_change() -> None:

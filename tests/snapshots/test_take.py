@@ -9,10 +9,10 @@ import pytest
 
 from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.placements import PlacementPolicy, PlacementType, Toleration
-from gitfleet.api.snapshots import DocumentRef, PolicySnapshot
+from gitfleet.api.snapshots import DocumentRef
 from gitfleet.api.strategies import RolloutStrategy, RolloutStrategyType
 from gitfleet.errors import BadInput
-from gitfleet.snapshots import Retained, restore_snapshot, restored_policy
+from gitfleet.snapshots import Retained, restore_snapshot
 from gitfleet.snapshots.texts import SnapshotsText
 from tests.snapshots.builders import (
     NOW,
@@ -20,7 +20,6 @@ from tests.snapshots.builders import (
     index,
     manifest,
     namespace,
-    obj,
     pick,
     pick_namespace,
     placement,
@@ -123,31 +122,6 @@ def test_history_is_limited_but_nothing_in_use_is_dropped() -> None:
     assert [s.index for s in take(subject, index(), record_of(subject, answer)).resource_snapshots] == [5, 6]
 
 
-def test_objects_whose_removal_is_held_stay_as_they_are_written_now() -> None:
-    first = take(SUBJECT, index(NAMESPACE, config("a", "web"), config("b", "web"), config("c", "web")))
-    other = replace(SUBJECT, selectors=(pick_namespace("other"),))
-    payload = index(NAMESPACE, config("a", "web", "2"), obj("v2", "ConfigMap", "c", "web"))
-    held = Retained(objects={m.key.identity for m in first.resource_snapshots[-1].manifests or ()})
-    answer = take(other, payload, record_of(SUBJECT, first), retain=held)
-    latest = answer.resource_snapshots[-1]
-    bodies = {str(m.key): m.body.get("data") for m in latest.manifests or ()}
-    assert list(bodies.values()) == [None, {"k": "2"}, {"k": "1"}, {"k": "1"}]
-    assert [d.key.version for d in latest.documents] == ["v1"] * 4, "another version is not what the clusters have"
-    assert answer.retained == held.objects
-
-
-def test_a_snapshot_that_cannot_be_read_stays_unless_all_that_is_held_is_still_written() -> None:
-    first = take(SUBJECT, index(NAMESPACE, config("a", "web"), config("b", "web")))
-    (snapshot,) = first.resource_snapshots
-    held = Retained(objects={m.key.identity for m in snapshot.manifests or ()})
-    lost = replace(record_of(SUBJECT, first), resource_snapshots=(replace(snapshot, manifests=None),))
-    other = replace(SUBJECT, selectors=(pick_namespace("other"),))
-    assert len(take(other, index(NAMESPACE, config("a", "web", "2")), lost, retain=held).resource_snapshots) == 1
-    all_there = index(NAMESPACE, config("a", "web", "2"), config("b", "web"))
-    latest = take(other, all_there, lost, retain=held).resource_snapshots[-1]
-    assert latest.index == 1 and len(latest.documents) == 3
-
-
 def policy(n: int, **more: Any) -> PlacementPolicy:
     return PlacementPolicy(placement_type=PlacementType.PICK_N, number_of_clusters=n, **more)
 
@@ -171,29 +145,6 @@ def test_no_policy_is_pick_all() -> None:
     first = take(SUBJECT, index())
     explicit = replace(SUBJECT, policy=PlacementPolicy())
     assert take(explicit, index(), record_of(SUBJECT, first)) == first
-
-
-def test_a_file_that_cannot_be_read_takes_nothing_away() -> None:
-    """invariant 2: what is missing is carried over, what changed is taken, what is no longer selected goes."""
-    old, kept = config("old", "web"), config("kept", "web")
-    record = record_of(SUBJECT, take(SUBJECT, index(NAMESPACE, old, kept)))
-    held = index(NAMESPACE, config("kept", "web", "2"), holds_removals=True)
-    latest = take(SUBJECT, held, record).resource_snapshots[-1]
-    assert [str(m.key) for m in latest.manifests or ()] == ["Namespace/web", "ConfigMap/web/kept", "ConfigMap/web/old"]
-    assert take(SUBJECT, index(old, kept, holds_removals=True), record).resource_snapshots == record.resource_snapshots
-    narrowed = replace(SUBJECT, selectors=(pick_namespace("web", "NamespaceOnly"),))
-    (_, only) = take(narrowed, held, record).resource_snapshots
-    assert only.manifests == (NAMESPACE,)
-
-
-def test_a_latest_snapshot_that_was_not_loaded_is_held_as_it_is() -> None:
-    first = take(SUBJECT, index(NAMESPACE, config("old", "web")))
-    unloaded = tuple(replace(s, manifests=None) for s in first.resource_snapshots)
-    record = replace(record_of(SUBJECT, first), resource_snapshots=unloaded)
-    scaled = replace(SUBJECT, policy=policy(3))
-    held = take(scaled, index(NAMESPACE, holds_removals=True), record)
-    assert held.resource_snapshots == unloaded
-    assert held.policy_snapshots[-1].number_of_clusters == 3
 
 
 def test_a_snapshot_is_restored_from_its_documents() -> None:
@@ -222,32 +173,6 @@ def test_the_hash_is_of_the_contents_in_their_order() -> None:
     assert snapshot.hash == "587df383e038f9b2af69e2ed559510fbd5351c3830a056239c8372bae278d82c"
 
 
-def test_the_first_snapshot_while_removals_are_held() -> None:
-    held = index(NAMESPACE, config("s", "web"), holds_removals=True)
-    assert take(SUBJECT, held).resource_snapshots[0].manifests == (NAMESPACE, config("s", "web"))
-    first = record_of(SUBJECT, take(SUBJECT, index(NAMESPACE, config("s", "web"))))
-    edited = index(NAMESPACE, config("s", "web", "2"), holds_removals=True)
-    (_, second) = take(SUBJECT, edited, first).resource_snapshots
-    assert second.manifests == (NAMESPACE, config("s", "web", "2")), "nothing is missing, and a change is taken"
-
-
-def test_a_kind_that_only_held_objects_have_is_selected_as_before() -> None:
-    gadget = obj("v1", "Gadget", "g")
-    subject = placement(pick("Gadget"))
-    record = record_of(subject, take(subject, index(gadget)))
-    assert take(subject, index(holds_removals=True), record).resource_snapshots == record.resource_snapshots
-    assert take(subject, index(), record).resource_snapshots[-1].manifests == ()
-
-
-def test_a_latest_snapshot_that_cannot_be_read_is_held_as_it_is() -> None:
-    settings = config("s", "web")
-    first = record_of(SUBJECT, take(SUBJECT, index(NAMESPACE, settings)))
-    odd: Any = {**settings.body, "metadata": {**settings.body["metadata"], "labels": object()}}
-    (latest,) = first.resource_snapshots
-    broken = replace(first, resource_snapshots=(replace(latest, manifests=(NAMESPACE, replace(settings, body=odd))),))
-    assert take(SUBJECT, index(NAMESPACE, holds_removals=True), broken).resource_snapshots == broken.resource_snapshots
-
-
 @pytest.mark.parametrize(("limit", "kept"), [(0, [3]), (1, [3]), (2, [2, 3]), (3, [1, 2, 3]), (9, [0, 1, 2, 3])])
 def test_the_newest_snapshots_are_kept_and_one_at_least(limit: int, kept: list[int]) -> None:
     answer = take(SUBJECT, index())
@@ -274,35 +199,3 @@ def test_a_policy_in_use_is_kept_and_the_others_stay_when_the_latest_is_edited()
     for limit in (2, 9):
         again = take(replace(scaled, revision_history_limit=limit), index(), same)
         assert again.policy_snapshots is same.policy_snapshots
-
-
-@pytest.mark.parametrize(
-    ("named", "index_of_next"),
-    [
-        (("web-6-snapshot", "web-4-snapshot"), 7),
-        (("web-0-snapshot",), 1),
-        (("web-6", "other-7-snapshot", "web-²-snapshot", "web-x-snapshot", "web-9-SNAPSHOT"), 1),
-    ],
-)
-def test_an_index_that_a_binding_names_is_not_given_again(named: tuple[str, ...], index_of_next: int) -> None:
-    """Where snapshots were lost, bindings may name later ones than those that are left."""
-    bound = Binding(placement=SUBJECT.key, cluster="a", state=BindingState.BOUND, policy_snapshot="")
-    bindings = (
-        *(replace(bound, resource_snapshot=name) for name in named[1:]),
-        replace(bound, applied_snapshot=named[0]),
-    )
-    first = take(SUBJECT, index(NAMESPACE))
-    after = take(SUBJECT, index(NAMESPACE, config("s", "web")), record_of(SUBJECT, first, bindings=bindings))
-    assert [s.index for s in after.resource_snapshots] == [0, index_of_next]
-
-
-def test_a_lost_policy_snapshot_is_the_present_policy_under_its_index() -> None:
-    subject = replace(SUBJECT, policy=policy(3), generation=4)
-    assert restored_policy(subject, 7) == PolicySnapshot(
-        placement=subject.key,
-        index=7,
-        hash="5e41e41d60e9287ec6f3e4b3dae52224aa2493aff3d745b61ec166e8ff095adc",
-        policy=policy(3),
-        number_of_clusters=3,
-        placement_generation=4,
-    )

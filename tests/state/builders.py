@@ -196,10 +196,16 @@ HOLD = Hold(
     commit=COMMIT,
     since=T0,
     digest="0123456789" + "a" * 54,
-    reasons=(
-        HoldReason(rule=HoldRule.EMPTY_SELECTION, message="web selects nothing", path="placements/web.yaml", line=3),
+    reasons=(HoldReason(rule=HoldRule.EMPTIED, message="web selects nothing"),),
+    removals=(
+        Removal(
+            kind=RemovalKind.OBJECT,
+            placement=PlacementKey("", "web"),
+            object=CONFIG,
+            judged=(HoldRule.EMPTIED,),
+            rules=(HoldRule.EMPTIED,),
+        ),
     ),
-    removals=(Removal(kind=RemovalKind.OBJECT, placement=PlacementKey("", "web"), object=CONFIG),),
     objects=2,
     clusters=(ClusterCount(cluster="eu-1", objects=1), ClusterCount(cluster="eu-2", objects=1)),
 )

@@ -22,8 +22,10 @@ from gitfleet.api.cluster_selectors import (
     ClusterAffinity,
     ClusterSelectorTerm,
     PreferredTerm,
+    PropertyOperator,
     PropertyRequirement,
     PropertySorter,
+    SortOrder,
 )
 from gitfleet.api.clusters import (
     AgentStatus,
@@ -42,7 +44,7 @@ from gitfleet.api.freeze_files import Freeze, FreezeOverride, FreezeRules
 from gitfleet.api.freezes import FreezeScope, FreezeWindow
 from gitfleet.api.holds import ClusterCount, Hold, HoldReason, HoldRule, Removal, RemovalKind
 from gitfleet.api.inventory import InventoryEntry
-from gitfleet.api.labels import LabelRequirement, LabelSelector
+from gitfleet.api.labels import LabelOperator, LabelRequirement, LabelSelector
 from gitfleet.api.objects import Manifest, ObjectKey, Origin
 from gitfleet.api.overrides import (
     JsonPatch,
@@ -60,6 +62,7 @@ from gitfleet.api.placements import (
     ResourceSelector,
     SelectionScope,
     Toleration,
+    TolerationOperator,
     TopologySpreadConstraint,
 )
 from gitfleet.api.snapshots import DocumentRef, OverrideSnapshot, PolicySnapshot, ResourceSnapshot
@@ -131,12 +134,16 @@ conditions = tuples(
         observed_generation=counts,
     )
 )
-selectors = st.builds(LabelSelector, maps, tuples(st.builds(LabelRequirement, texts, words, tuples(texts))))
+selectors = st.builds(
+    LabelSelector, maps, tuples(st.builds(LabelRequirement, texts, st.sampled_from(LabelOperator), tuples(texts)))
+)
 terms = st.builds(
     ClusterSelectorTerm,
     label_selector=st.none() | selectors,
-    property_requirements=tuples(st.builds(PropertyRequirement, texts, words, tuples(texts, 1))),
-    property_sorter=st.none() | st.builds(PropertySorter, texts, words),
+    property_requirements=tuples(
+        st.builds(PropertyRequirement, texts, st.sampled_from(PropertyOperator), tuples(texts, 1))
+    ),
+    property_sorter=st.none() | st.builds(PropertySorter, texts, st.sampled_from(SortOrder)),
 )
 policies = st.builds(
     PlacementPolicy,
@@ -151,7 +158,9 @@ policies = st.builds(
     topology_spread_constraints=tuples(
         st.builds(TopologySpreadConstraint, max_skew=counts, topology_key=texts, when_unsatisfiable=words)
     ),
-    tolerations=tuples(st.builds(Toleration, key=texts, operator=texts, value=texts, effect=texts)),
+    tolerations=tuples(
+        st.builds(Toleration, key=texts, operator=st.sampled_from(TolerationOperator), value=texts, effect=texts)
+    ),
 )
 apply_strategies = st.just(ApplyStrategy()) | st.builds(
     ApplyStrategy,
@@ -354,14 +363,20 @@ def override_snapshots(draw: st.DrawFn, key: OverrideKey) -> tuple[OverrideSnaps
 def holds(name: str) -> st.SearchStrategy[Hold]:
     """A hold of a name."""
     owners = st.builds(PlacementKey, st.just("") | names, names)
+    rules = st.sampled_from(HoldRule)
     removal = st.one_of(
         st.builds(Removal, kind=st.just(RemovalKind.PLACEMENT), placement=owners),
         st.builds(Removal, kind=st.just(RemovalKind.CLUSTER), cluster=names),
-        st.builds(Removal, kind=st.just(RemovalKind.OBJECT), placement=owners, object=keys),
-        st.builds(Removal, kind=st.just(RemovalKind.BINDING), placement=owners, cluster=names),
         st.builds(
-            Removal, kind=st.just(RemovalKind.OVERRIDDEN), placement=owners, cluster=names, object=keys, override=names
+            Removal,
+            kind=st.just(RemovalKind.OBJECT),
+            placement=owners,
+            object=keys,
+            blob=words,
+            judged=tuples(rules),
+            rules=tuples(rules),
         ),
+        st.builds(Removal, kind=st.just(RemovalKind.BINDING), placement=owners, cluster=names),
     )
     return st.builds(
         Hold,
@@ -369,9 +384,8 @@ def holds(name: str) -> st.SearchStrategy[Hold]:
         commit=words,
         since=times,
         digest=words,
-        reasons=tuples(
-            st.builds(HoldReason, rule=st.sampled_from(HoldRule), message=texts, path=texts, line=st.integers(0, 9))
-        ),
+        guarded=st.booleans(),
+        reasons=tuples(st.builds(HoldReason, rule=rules, message=texts)),
         removals=tuples(removal),
         objects=counts,
         clusters=tuples(st.builds(ClusterCount, cluster=names, objects=counts)),
@@ -395,7 +409,6 @@ FREEZES = FreezeRules(
             name="fix", windows=("night",), reason="urgent", owner="ops", expires=datetime(2026, 11, 27, tzinfo=UTC)
         ),
     ),
-    unreadable=("freezes/monday.yaml:3",),
 )
 
 

@@ -9,18 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitfleet.api import write
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.faults import LastGood
-from gitfleet.api.objects import JsonObject, Origin
+from gitfleet.api.objects import Origin
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import DocumentRef
 from gitfleet.errors import BadInput
-from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.model.state import FleetState
-from gitfleet.state import StateFile, document_paths, read_state
+from gitfleet.state import document_paths, read_state
 from gitfleet.state.paths import is_safe_path
-from gitfleet.state.shapes.ledgers import inventory_bytes, inventory_line
 from gitfleet.state.shards import named_address, shards
 from gitfleet.state.texts import StateText
 from tests.state.builders import (
@@ -28,7 +25,6 @@ from tests.state.builders import (
     NAMESPACE,
     T0,
     binding,
-    blob_of,
     composed,
     entry,
     manifest,
@@ -40,7 +36,7 @@ from tests.state.builders import (
     through,
     with_record,
 )
-from tests.state.write_golden import GOLDEN
+from tests.state.write_golden import GOLDEN, written_fleet
 from tests.texts import part
 
 WEB = PlacementKey("", "web")
@@ -48,7 +44,7 @@ ALWAYS = {"fleet.yaml"}
 
 
 def test_the_small_fleet_has_these_very_bytes() -> None:
-    change = composed(FleetState(), small_fleet(), now=T0, version="0.1.0")
+    change = composed(FleetState(), written_fleet(), now=T0, version="0.1.0")
 
     golden = {str(path.relative_to(GOLDEN)): path.read_bytes() for path in GOLDEN.rglob("*") if path.is_file()}
     assert dict(change.write) == golden
@@ -129,7 +125,7 @@ def test_what_was_rendered_is_written_out() -> None:
     assert change.write["snapshots/resources/web/0/rendered/1.yaml"] == (
         b'apiVersion: v1\ndata:\n  flag: "y"\nkind: ConfigMap\nmetadata:\n  name: settings\n'
     )
-    with pytest.raises(ValueError, match="without the manifest of Namespace/web"):
+    with pytest.raises(ValueError, match=re.escape(part(StateText.GIVEN_WITHOUT_MANIFEST))):
         composed(
             FleetState(), with_record(after, replace(record("web"), resource_snapshots=(snapshot(WEB, 0, *refs),)))
         )
@@ -193,47 +189,6 @@ def test_one_entry_more_splits_at_most_one_file(numbers: set[int], extra: int) -
     assert sum(path not in after for path in before) <= 1
 
 
-def earlier_layout(state: FleetState) -> dict[str, StateFile]:
-    """The tree as gitfleet 0.1 wrote it: bindings as streams of YAML objects, in up to 256 files by a hash."""
-    tree = put({}, composed(FleetState(), state))
-    kept = {path: file for path, file in tree.items() if not path.startswith(("bindings/", "inventory/"))}
-    bound: dict[str, list[JsonObject]] = {}
-    for found in state.placements[WEB].bindings:
-        bound.setdefault(blob_of(found.cluster.encode())[:2], []).append(write(found))
-    owned: dict[str, list[bytes]] = {}
-    for item in state.inventory["c-000"].values():
-        owned.setdefault(blob_of(item.key.name.encode())[:2], []).append(inventory_line(item))
-    files = {f"bindings/web/{name}.yaml": write_documents(objects) for name, objects in bound.items()}
-    files |= {f"inventory/c-000/{name}.yaml": inventory_bytes("c-000", lines) for name, lines in owned.items()}
-    return kept | {path: StateFile(blob_of(content), content) for path, content in files.items()}
-
-
-def test_a_branch_of_an_earlier_layout_is_read_and_rewritten_at_once() -> None:
-    state = many(100)
-    tree = earlier_layout(state)
-
-    found = read_state(tree)
-    change = composed(found, found)
-
-    assert found == state
-    assert found.misplaced == {"bindings/web", "inventory/c-000"}
-    assert put(tree, change) == put({}, composed(FleetState(), state))
-    assert read_state(put(tree, change)).misplaced == frozenset()
-
-
-def test_any_split_is_read_and_mended_with_the_next_change() -> None:
-    before, after = many(100), many(101, broken="c-042")
-    tree = put({}, composed(FleetState(), before))
-    tree["bindings/web/0101.yaml"] = tree.pop("bindings/web/0.yaml")
-    found = read_state(tree)
-
-    mended = put(tree, composed(found, after))
-
-    assert found == before
-    assert found.misplaced == {"bindings/web"}
-    assert mended == put({}, composed(FleetState(), after))
-
-
 @pytest.mark.parametrize(("first", "second"), [(64, 65), (65, 64), (300, 1), (1, 300)])
 def test_growing_and_shrinking_moves_entries_between_the_layouts(first: int, second: int) -> None:
     before, after = many(first), many(second)
@@ -256,15 +211,15 @@ def test_a_removed_placement_and_one_whose_name_begins_alike_do_not_touch_each_o
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "A", "a_b", "-a", "a.", "x" * 254, "a\n", "é"])
 def test_a_name_that_is_no_name_is_refused(name: str) -> None:
-    with pytest.raises(BadInput, match="cannot name a file of the state branch"):
+    with pytest.raises(BadInput, match=re.escape(part(StateText.CANNOT_NAME_FILE_STATE_BRANCH))):
         composed(FleetState(), FleetState(clusters={name: MemberCluster(name=name)}))
-    with pytest.raises(BadInput, match="cannot name"):
+    with pytest.raises(BadInput, match=re.escape(part(StateText.CANNOT_NAME_FILE_STATE_BRANCH))):
         composed(FleetState(), FleetState(placements={PlacementKey("", name): record(name)}))
 
 
 def test_a_namespace_with_a_dot_is_refused() -> None:
     key = PlacementKey("a.yaml", "b")
-    with pytest.raises(BadInput, match="no namespace's name"):
+    with pytest.raises(BadInput, match=re.escape(part(StateText.CANNOT_NAME_FOLDER_STATE_BRANCH))):
         composed(FleetState(), FleetState(placements={key: record("b", namespace="a.yaml")}))
 
 

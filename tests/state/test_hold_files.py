@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from gitfleet.api import write
-from gitfleet.api.holds import Hold, Removal, RemovalKind
+from gitfleet.api.holds import Hold, HoldReason, HoldRule, Removal, RemovalKind
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import BadInput
-from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.model.state import FleetState
 from gitfleet.schedule.texts import ScheduleText
-from gitfleet.state import (
-    StateFile,
-    StateReader,
-    assemble_state,
-    is_state_file,
-    parse_state_file,
-    read_state,
-)
+from gitfleet.state import StateFile, StateReader, parse_state_file, read_state
 from gitfleet.state.texts import StateText
-from tests.state.builders import COMMIT, T0, TreeSource, blob_of, composed, put
+from tests.state.builders import COMMIT, T0, TreeSource, composed, put
 
 NAME = "hold-web-0123456789"
 PATH = f"holds/{NAME}.yaml"
@@ -107,57 +99,22 @@ def test_what_is_held_no_more_leaves_the_files(left: int) -> None:
         assert sum(whole.get(path) != file for path, file in files.items()) <= 4, "the file, fleet.yaml and a part"
 
 
-def test_an_earlier_version_s_file_of_all_removals_is_read_and_written_anew() -> None:
-    one = hold(WHOLE)
-    text = write_documents([write(one)])
-    files = {**{p: f for p, f in tree(one).items() if not p.startswith("holds/")}, PATH: StateFile(blob_of(text), text)}
-
-    assert read_state(files) == fleet(one)
-    assert put(files, composed(read_state(files), fleet(one))) == tree(one)
-    assert put(files, composed(read_state(files), fleet(None))).keys() == {"fleet.yaml"}
-
-
-@pytest.mark.parametrize("count", [2, WHOLE])
-def test_a_word_that_was_swapped_is_noticed(count: int) -> None:
-    files = tree(hold(count))
-    at = next(path for path in files if path.startswith("holds/") and (count == 2 or path != PATH))
-    text = files[at].content or b""
-    edited = text.replace(b"ConfigMap", b"Secret", 1)
-    state = damaged({**files, at: StateFile(blob_of(edited), edited)})
-    assert state.damage.files[PATH] == StateText.IT_WAS_EDITED()
-
-
-def damaged(files: dict[str, StateFile]) -> FleetState:
-    """The state of files that do not fit together."""
-    parsed = {path: parse_state_file(path, file.content or b"") for path, file in files.items() if is_state_file(path)}
-    return assemble_state({path: file.blob for path, file in files.items()}, parsed)
-
-
 @pytest.mark.parametrize(
     ("lost", "where", "says"),
     [
         (1, PATH, StateText.COUNTS_REMOVALS_FOLDER(total=WHOLE, count="")),
         (99, PATH, StateText.COUNTS_REMOVALS_FOLDER(total=WHOLE, count="0")),
-        (0, f"holds/{NAME}/", StateText.NO_HOLD(name=NAME)),
+        (0, PATH, StateText.IT_IS_GONE()),
     ],
     ids=["a part", "the folder", "its own file"],
 )
-def test_what_is_lost_of_it_is_noticed_and_put_right(lost: int, where: str, says: str) -> None:
+def test_what_is_lost_of_it_is_noticed(lost: int, where: str, says: str) -> None:
     files = tree(hold(WHOLE))
     gone = sorted(path for path in files if path.startswith(f"holds/{NAME}/"))[:lost] or [PATH]
     files = {path: file for path, file in files.items() if path not in gone}
 
-    state = damaged(files)
-
-    said = {**state.damage.files}
-    assert lost or said.pop(PATH) == "it is gone"
-    assert all(path.startswith(where) and reason.startswith(says) for path, reason in said.items())
-    assert state.damage.lost_holds
-    with pytest.raises(BadInput, match=says):
+    with pytest.raises(BadInput, match=StateText.STATE_BRANCH_FILE_CANNOT_USED(path=where, reason=says)):
         read_state(files)
-    for after in (fleet(hold(WHOLE)), fleet(hold(2)), fleet(None), replace(state, damage=FleetState().damage)):
-        repaired = put(files, composed(state, after))
-        assert read_state(repaired) == after
 
 
 @pytest.mark.parametrize(
@@ -166,3 +123,74 @@ def test_what_is_lost_of_it_is_noticed_and_put_right(lost: int, where: str, says
 def test_a_part_that_cannot_be_used_says_so(content: bytes) -> None:
     with pytest.raises(BadInput, match=(f"holds/{NAME}/all.yaml " + ScheduleText.CANNOT_USED())):
         parse_state_file(f"holds/{NAME}/all.yaml", content)
+
+
+RELEASE_2 = """\
+apiVersion: gitfleet.dev/v1alpha1
+kind: Hold
+metadata:
+  name: hold-web-0123456789
+spec:
+  commit: "c"
+  digest: "d"
+  reasons:
+  - {rule: RULE, message: web lost it, causes: a.yaml was removed, path: a.yaml, line: 3, errorIn: b.yaml}
+  removals:
+REMOVALS
+  since: "2026-01-01T00:00:00Z"
+status:
+  clusters:
+  - {cluster: c1, objects: 1, unmanaged: 2}
+  objects: 1
+MORE
+"""
+A_MAP = "{kind: ConfigMap, name: a, namespace: n, version: v1}"
+ASKS = (HoldRule.APPROVAL_REQUIRED,)
+
+
+@pytest.mark.parametrize("rule", ["LikelyTypo", "MassDeletion", "EmptySelection"])
+@pytest.mark.parametrize(
+    ("entry", "id_"),
+    [
+        ("kind: Placement, placement: web", "Placement web"),
+        ("kind: Cluster, cluster: c1, cause: {path: a.yaml, hidden: b.yaml}", "Cluster c1"),
+        (f"kind: Object, placement: web, object: {A_MAP}, reasons: [0]", "Object ConfigMap n/a of web"),
+        ("kind: Binding, placement: n/web, cluster: c1", "Binding of n/web to c1"),
+        (f"kind: Overridden, placement: web, cluster: c1, override: x, object: {A_MAP}",
+         "Overridden ConfigMap n/a of web on c1"),
+        ("kind: Strategy, placement: web", "Strategy of web"),
+    ],
+)  # fmt: skip
+def test_a_hold_of_release_2_asks_for_an_approval_of_all_that_it_lists(rule: str, entry: str, id_: str) -> None:
+    text = RELEASE_2.replace("RULE", rule).replace("REMOVALS", f"  - {{{entry}}}").replace("MORE\n", "")
+    (one,) = read_state({PATH: StateFile("1", text.encode())}).holds.values()
+    assert (one.name, one.commit, one.digest, one.since, one.objects) == (NAME, "c", "d", T0, 1)
+    assert [(removal.id, removal.judged, removal.rules) for removal in one.removals] == [(id_, ASKS, ASKS)]
+    assert [(reason.rule, reason.message) for reason in one.reasons] == [(*ASKS, StateText.HELD_BY_RELEASE_2())]
+    assert one.waits
+
+
+def test_a_large_hold_of_release_2_asks_so_too_while_any_of_it_is_left() -> None:
+    """And once errors of a commit hold a part of it besides."""
+    whole = tree(hold(WHOLE))
+    text = RELEASE_2.replace("RULE", "MassDeletion").replace("REMOVALS", "  - {kind: Strategy, placement: web}")
+    whole[PATH] = StateFile("1", text.replace("MORE", f"  more: [{{placement: web, removals: {WHOLE - 1}}}]").encode())
+    before = read_state(whole)
+    (one,) = before.holds.values()
+    assert {removal.judged for removal in one.removals} == {ASKS} and len(one.removals) == WHOLE
+    errors = HoldReason(rule=HoldRule.COMMIT_HAS_ERRORS, message="errors")
+    first, *rest = one.removals
+    first = replace(first, rules=(HoldRule.COMMIT_HAS_ERRORS, *ASKS))
+    after = fleet(replace(one, reasons=(errors, *one.reasons), removals=(first, *rest[:-1])))
+    files = put(whole, composed(before, after))
+    assert read_state(files) == after and files.keys() == whole.keys()
+
+
+def test_the_head_of_release_2_is_read_without_its_settings_of_removals() -> None:
+    body = (Path(__file__).parent / "golden" / "fleet.yaml").read_text()
+    old = "  massDelete: {maxPercent: 7, minClusters: 5, minObjects: 20}\n  holds: [abc]\n  gitfleetVersion"
+    old_body = body.replace("  gitfleetVersion", old)
+    assert old_body != body
+    assert read_state({"fleet.yaml": StateFile("1", old_body.encode())}) == read_state(
+        {"fleet.yaml": StateFile("1", body.encode())}
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated
@@ -13,22 +12,11 @@ from gitfleet.api.annotations import At
 from gitfleet.api.conditions import Conditions
 from gitfleet.api.layout import document
 from gitfleet.api.values import Key, NamespacedName
-from gitfleet.errors import BadInput
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState
-from gitfleet.schedule.texts import ScheduleText
-from gitfleet.state import (
-    StateFile,
-    StateReader,
-    Unusable,
-    assemble_state,
-    parse_state_file,
-    read_state,
-    table,
-    wanted_files,
-)
+from gitfleet.state import StateFile, StateReader, read_state, table
 from gitfleet.state.file_kinds import own_file
-from tests.state.builders import COMMIT, T0, TreeSource, blob_of, composed, condition, put, small_fleet
+from tests.state.builders import COMMIT, T0, TreeSource, composed, condition, put, small_fleet
 
 
 @document("spec", identify=lambda value: ("v1", "Drill" if value.key.namespace else "ClusterDrill"))
@@ -64,7 +52,7 @@ spec:
 def _declared(monkeypatch: pytest.MonkeyPatch) -> None:
     """The row, and the wider state in the place of FleetState."""
     monkeypatch.setattr(table, "KINDS", (*table.KINDS, own_file("drills", Drill, "Drill", key=NamespacedName)))
-    monkeypatch.setattr("gitfleet.state.assemble.FleetState", WiderState)
+    monkeypatch.setattr("gitfleet.state.read.FleetState", WiderState)
 
 
 def fleet(drills: Mapping[NamespacedName, Drill]) -> WiderState:
@@ -103,41 +91,6 @@ def test_a_changed_one_is_rewritten_and_one_that_ends_is_removed() -> None:
     assert read_state(put(tree(), change)) == fleet({OFFICE: changed})
 
 
-@pytest.mark.parametrize(
-    ("drills", "wanted"), [({ALL: DRILLS[ALL]}, []), (DRILLS, ["drills/team-a/office.yaml"])], ids=["lost", "rebuilt"]
-)
-def test_an_unreadable_one_is_set_aside_and_written_again_if_it_is_rebuilt(
-    drills: Mapping[NamespacedName, Drill], wanted: list[str]
-) -> None:
-    path = "drills/team-a/office.yaml"
-    files = {**tree(), path: StateFile(blob_of(b"["), b"[")}
-    with pytest.raises(BadInput, match=re.escape("drills/team-a/office.yaml " + ScheduleText.CANNOT_USED())):
-        parse_state_file(path, b"[")
-    others = [name for name in wanted_files(files) if name != path]
-    parsed = {name: parse_state_file(name, files[name].content or b"") for name in others}
-    listing = {name: file.blob for name, file in files.items()}
-    read = assemble_state(listing, parsed, Unusable(commit=COMMIT, files={path: "it is broken"}))
-    assert read == fleet({ALL: DRILLS[ALL]})
-
-    change = composed(read, fleet(drills), now=T0)
-
-    assert change.remove == (path,)
-    assert [name for name in change.write if name.startswith("drills/")] == wanted
-    assert read_state(put(files, change)) == fleet(drills)
-
-
-def test_one_that_another_version_holds_for_is_written_again_as_that() -> None:
-    path = "drills/all.yaml"
-    damage = replace(fleet(DRILLS).damage, files={path: "it is broken"}, restored={path: COMMIT})
-    before = replace(fleet(DRILLS), damage=damage)
-
-    change = composed(before, replace(before, damage=replace(damage, files={}, restored={})), now=T0)
-
-    assert change.remove == (path,)
-    assert path in change.write
-    assert read_state(put(tree(), change)) == fleet(DRILLS)
-
-
 def test_one_that_cannot_be_written_stays_as_it_was_and_the_others_are_written() -> None:
     bad = NamespacedName("", "../x")
     failures = Failures()
@@ -158,4 +111,3 @@ def test_a_reader_has_them_by_name() -> None:
     assert tuple(reader.each(Drill)) == (DRILLS[ALL], DRILLS[OFFICE])
     assert tuple(reader.each(Drill, "team-a/office")) == (DRILLS[OFFICE],)
     assert reader.whole() == fleet(DRILLS)
-    assert table.owner_of("drills/team-a/office.yaml") == OFFICE

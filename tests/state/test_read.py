@@ -7,21 +7,14 @@ from collections.abc import Mapping
 
 import pytest
 
-from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.texts import ApiText
 from gitfleet.errors import BadInput
+from gitfleet.formats.texts import FormatsText
 from gitfleet.model.state import FleetState
 from gitfleet.schedule.texts import ScheduleText
-from gitfleet.state import (
-    StateFile,
-    assemble_state,
-    is_state_file,
-    parse_state_file,
-    parse_to_cache,
-    read_state,
-    wanted_files,
-)
-from gitfleet.state.placement_records import BindingsFile
+from gitfleet.state import StateFile, assemble_state, is_state_file, parse_state_file, parse_to_cache, read_state
+from gitfleet.state.shapes.bindings import BindingsFile
 from gitfleet.state.texts import StateText
 from tests.state.builders import COMMIT, T0, blob_of, composed, put, small_fleet
 from tests.texts import part
@@ -47,7 +40,7 @@ def moved(path: str, to: str) -> dict[str, StateFile]:
 
 
 def test_only_what_has_to_be_read_is_asked_for() -> None:
-    assert set(wanted_files(tree())) == {
+    assert set(filter(is_state_file, tree())) == {
         "fleet.yaml", "faults.yaml", "clusters/eu-1.yaml", "clusters/eu-2.yaml", "clusters/us-1.yaml",
         "placements/web.yaml", "snapshots/resources/web/0/snapshot.yaml", "snapshots/policies/web/0.yaml",
         "bindings/web/all.yaml", "inventory/eu-1/all.yaml", "inventory/eu-2/all.yaml", "holds/hold-web-0123456789.yaml",
@@ -71,58 +64,64 @@ def test_other_files_are_left_alone(path: str) -> None:
         parse_state_file(path, b"")
 
 
+MUST_ONE = part(ApiText.MUST_ONE)
+REQUIRED, LIST, TIME = ApiText.REQUIRED_ADD(), ApiText.MUST_LIST_BEGIN_EACH_ITEM(), FormatsText.MUST_TIME_T12_Z()
+STRING, WHOLE = ApiText.MUST_STRING_PUT_QUOTES(), ApiText.MUST_WHOLE_NUMBER()
+
+
 @pytest.mark.parametrize(
     ("files", "path", "sentence"),
     [
         (edited("bindings/web/all.yaml", '"state":"Bound"', '"state":"Bind"'), "bindings/web/all.yaml",
-         "`[0].spec.state` must be one of 'Scheduled', 'Bound', 'Unscheduled'"),
+         f"`[0].spec.state` {MUST_ONE}'Scheduled', 'Bound', 'Unscheduled'"),
         (edited("bindings/web/all.yaml", '"observedGeneration":1', '"observedGeneration":"x"'), "bindings/web/all.yaml",
-         "conditions[0].observedGeneration` must be a whole number"),
+         f"conditions[0].observedGeneration` {WHOLE}"),
         (edited("bindings/web/all.yaml", '"observedGeneration":1', '"observedGeneration":[1'), "bindings/web/all.yaml",
-         "the YAML cannot be read"),
+         StateText.MUST_HOLD_BINDINGS()),
         (edited("bindings/web/all.yaml", ',"targetCluster":"eu-1"', ""), "bindings/web/all.yaml",
-         "`[0].spec.targetCluster` is required"),
+         f"`[0].spec.targetCluster` {REQUIRED}"),
         (edited("bindings/web/all.yaml", '"conditions":[', '"conditions":1,"others":['), "bindings/web/all.yaml",
-         "`[0].status.conditions` must be a list"),
+         f"`[0].status.conditions` {LIST}"),
         (edited("clusters/eu-1.yaml", '"2026-01-01T00:00:00Z"', "yesterday"), "clusters/eu-1.yaml",
-         "must be a time such as \"2026-01-31T12:00:00Z\""),
+         TIME),
         (edited("clusters/eu-1.yaml", '"2026-01-01T00:00:00Z"', "2026-01-01"), "clusters/eu-1.yaml",
-         "must be a time such as \"2026-01-31T12:00:00Z\""),
+         TIME),
         (edited("clusters/eu-1.yaml", 'status: "True"', "status: true"), "clusters/eu-1.yaml",
-         "conditions[0].status` must be one of 'True', 'False', 'Unknown'"),
+         f"conditions[0].status` {MUST_ONE}'True', 'False', 'Unknown'"),
         (edited("clusters/eu-1.yaml", 'status: "True"', "status: perhaps"), "clusters/eu-1.yaml",
-         "conditions[0].status` must be one of 'True', 'False', 'Unknown'"),
+         f"conditions[0].status` {MUST_ONE}'True', 'False', 'Unknown'"),
         (edited("clusters/eu-1.yaml", "kind: MemberCluster\n", "---\n"), "clusters/eu-1.yaml",
          StateText.MUST_HOLD_ONE_DOCUMENT_HOLDS(count="2")),
         (edited("clusters/eu-1.yaml", "name: eu-1", "name: eu-9"), "clusters/eu-1.yaml",
-         "holds what belongs in clusters/eu-9.yaml"),
+         StateText.IT_BELONGS_IN(expected="clusters/eu-9.yaml")),
         (edited("clusters/eu-1.yaml", "name: eu-1", "name: ../x"), "clusters/eu-1.yaml",
-         "'../x' cannot name a file of the state branch"),
-        (edited("fleet.yaml", f'"{COMMIT}"', "[]"), "fleet.yaml", "`status.observedCommit` must be a string"),
-        (edited("faults.yaml", "line: 7", "line: no"), "faults.yaml", "`items[0].line` must be a whole number"),
+         StateText.CANNOT_NAME_FILE_STATE_BRANCH(name="../x")),
+        (edited("fleet.yaml", f'"{COMMIT}"', "[]"), "fleet.yaml", f"`status.observedCommit` {STRING}"),
+        (edited("faults.yaml", "line: 7", "line: no"), "faults.yaml", f"`items[0].line` {WHOLE}"),
         (edited("inventory/eu-1/all.yaml", '"version":"v1"', '"version":1'), "inventory/eu-1/all.yaml",
-         "`[0].version` must be a string"),
+         f"`[0].version` {STRING}"),
         (edited("inventory/eu-1/all.yaml", '{"applied', '["applied'), "inventory/eu-1/all.yaml",
-         "the YAML cannot be read"),
+         StateText.MUST_HOLD_ONE_INVENTORY()),
         (edited("snapshots/policies/web/0.yaml", "policyHash: ", "policyHash: ?"), "snapshots/policies/web/0.yaml",
          "`spec.policyHash` must be base64"),
         (edited("snapshots/policies/web/0.yaml", "placementType: PickN", "placementType: PickM"),
-         "snapshots/policies/web/0.yaml", "`spec.policy.placementType` must be one of 'PickAll', 'PickN', 'PickFixed'"),
+         "snapshots/policies/web/0.yaml", f"`spec.policy.placementType` {MUST_ONE}'PickAll', 'PickN', 'PickFixed'"),
         (edited("snapshots/resources/web/0/snapshot.yaml", "- blob", "- - blob"),
-         "snapshots/resources/web/0/snapshot.yaml", "the YAML cannot be read"),
+         "snapshots/resources/web/0/snapshot.yaml", part(FormatsText.YAML_CANNOT_READ)),
         (moved("snapshots/policies/web/0.yaml", "snapshots/policies/web/1.yaml"), "snapshots/policies/web/1.yaml",
-         "holds what belongs in snapshots/policies/web/0.yaml"),
+         StateText.IT_BELONGS_IN(expected="snapshots/policies/web/0.yaml")),
         (moved("bindings/web/all.yaml", "bindings/other/all.yaml"), "bindings/other/all.yaml",
-         "holds what belongs in bindings/web/all.yaml"),
+         StateText.IT_BELONGS_IN(expected="bindings/web/all.yaml")),
         (edited("bindings/web/all.yaml", "placement: web", "placement: shop"), "bindings/web/all.yaml",
-         "holds what belongs in bindings/shop/all.yaml"),
-        (edited("bindings/web/all.yaml", '- {"metadata"', '- 1\n- {"metadata"'), "bindings/web/all.yaml",
-         KubeText.MUST_LIST_MAPPINGS(what="`items`")),
+         StateText.IT_BELONGS_IN(expected="bindings/shop/all.yaml")),
+        (edited("bindings/web/all.yaml", '- {"metadata"', '- {"data"'), "bindings/web/all.yaml",
+         StateText.ITEMS_MUST_LIST_MAPPINGS_METADATA()),
         (moved("inventory/eu-1/all.yaml", "inventory/eu-3/all.yaml"), "inventory/eu-3/all.yaml",
-         "holds what belongs in inventory/eu-1/all.yaml"),
+         StateText.IT_BELONGS_IN(expected="inventory/eu-1/all.yaml")),
         ({name: file for name, file in tree().items() if name != "placements/web.yaml"}, "placements/web.yaml",
-         "has snapshots or bindings of web, but no placements/web.yaml"),
-        ({**tree(), "bindings/web/0a.yaml": tree()["bindings/web/all.yaml"]}, "bindings/web", "gives an entry twice"),
+         StateText.IT_IS_GONE()),
+        ({**tree(), "bindings/web/0a.yaml": tree()["bindings/web/all.yaml"]}, "bindings/web",
+         StateText.STATE_BRANCH_FOLDER_GIVES_ENTRY(folder="bindings/web")),
     ],
 )  # fmt: skip
 def test_a_broken_file_is_named_with_what_to_do(files: Mapping[str, StateFile], path: str, sentence: str) -> None:
@@ -132,11 +131,11 @@ def test_a_broken_file_is_named_with_what_to_do(files: Mapping[str, StateFile], 
     assert path in str(caught.value)
     assert sentence in str(caught.value)
     assert "\n" not in str(caught.value)
-    assert "git revert" in str(caught.value.hint)
+    assert caught.value.hint == StateText.GITFLEET_ALONE_WRITES_BRANCH()
 
 
 def test_fields_of_a_newer_version_are_ignored() -> None:
-    for path in wanted_files(tree()):
+    for path in filter(is_state_file, tree()):
         file = tree()[path]
         assert file.content is not None
         newer = file.content.replace(b"\nmetadata:\n", b"\nmetadata:\n  novelty: {a: [1]}\n").replace(
@@ -144,15 +143,6 @@ def test_fields_of_a_newer_version_are_ignored() -> None:
         )
         assert newer != file.content
         assert read_state({**tree(), path: StateFile(blob_of(newer), newer)}) == read_state(tree())
-
-
-def test_an_inventory_may_be_written_in_block_style() -> None:
-    entry = tree()["inventory/eu-1/all.yaml"].content or b""
-    block = entry.replace(b'- {"appliedDigest":"aaaaaaaa",', b"# by hand\n- {appliedDigest: aaaaaaaa, ")
-
-    edited_by_hand = {**tree(), "inventory/eu-1/all.yaml": StateFile(blob_of(block), block)}
-    assert read_state(edited_by_hand) == read_state(tree())
-    assert read_state(edited_by_hand).misplaced == {"inventory/eu-1"}
 
 
 def test_the_cached_form_of_a_file_says_the_same() -> None:
@@ -171,7 +161,7 @@ def test_the_cached_form_of_a_file_says_the_same() -> None:
 
 def test_parsed_files_put_together_are_the_state() -> None:
     files = tree()
-    parsed = {path: parse_state_file(path, files[path].content or b"") for path in wanted_files(files)}
+    parsed = {path: parse_state_file(path, files[path].content or b"") for path in filter(is_state_file, files)}
 
     state = assemble_state({path: file.blob for path, file in files.items()}, parsed)
 

@@ -12,9 +12,10 @@ from gitfleet.api.bindings import binding_name
 from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import BadInput
 from gitfleet.model.state import FleetState
-from gitfleet.schedule.texts import ScheduleText
 from gitfleet.state import StateFile, StateReader, summary_of
+from gitfleet.state.texts import StateText
 from tests.state.builders import COMMIT, TreeSource, binding, blob_of, composed, put, reader_of, record, small_fleet
+from tests.texts import part
 
 WEB = PlacementKey("", "web")
 CART = PlacementKey("shop", "cart")
@@ -139,30 +140,9 @@ def test_many_threads_read_the_same() -> None:
     assert all(answer == fleet() for answer in answers)
 
 
-@pytest.mark.parametrize("path", ["bindings/web/all.yaml", "placements/web.yaml", "clusters/eu-1.yaml", "fleet.yaml"])
-@pytest.mark.parametrize("content", [b"{", b"a: 1\n", b"\x00"])
-def test_a_reader_that_warns_shows_what_can_be_read(path: str, content: bytes) -> None:
-    files = {**put({}, composed(FleetState(), fleet())), path: StateFile(blob_of(content), content)}
-    said: list[str] = []
-    reader = StateReader(TreeSource(files), COMMIT, said.append)
-
-    shown = reader.placements(), reader.clusters(), reader.records(), reader.whole()
-
-    assert {sentence.partition(" " + ScheduleText.CANNOT_USED())[0] for sentence in said} == {
-        f"the state branch's file {path}"
-    }
-    assert CART in {file.placement.key for file in shown[0]}
-    assert "eu-2" in {cluster.name for cluster in shown[1]}
-    assert CART in {record.placement.key for record in shown[2]}
-
-
 def test_a_file_over_the_limit_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     path, content = "clusters/eu-1.yaml", b"#" * 5000
     monkeypatch.setattr("gitfleet.state.reader.MAX_STATE_BYTES", 4096)
     files = {path: StateFile(blob_of(content), content), "clusters/eu-2.yaml": opened()[1].files["clusters/eu-2.yaml"]}
-    with pytest.raises(BadInput, match=r"clusters/eu-1\.yaml is larger than"):
+    with pytest.raises(BadInput, match=part(StateText.IT_IS_LARGER)):
         StateReader(TreeSource(files), COMMIT).clusters()
-    said: list[str] = []
-    shown = StateReader(TreeSource(files), COMMIT, said.append).clusters()
-    assert [cluster.name for cluster in shown] == ["eu-2"]
-    assert len(said) == 1 and path in said[0]

@@ -21,7 +21,7 @@ from tests.state.fleets import fleets
 # A whole fleet is costly to draw; a few wide examples find what many narrow ones would.
 _few = settings(
     phases=[Phase.explicit, Phase.generate, Phase.reuse],
-    max_examples=examples(15),
+    max_examples=examples(10),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
 

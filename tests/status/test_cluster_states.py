@@ -10,6 +10,7 @@ import pytest
 from gitfleet.api.clusters import AgentStatus, ClusterStatus, MemberCluster
 from gitfleet.status import cluster_state
 from gitfleet.status.cluster_states import health_condition, joined_condition
+from gitfleet.status.texts import StatusText
 from tests.state.builders import T0, condition
 
 JOINED, LEFT, DOUBTED = (condition("Joined", status) for status in ("True", "False", "Unknown"))
@@ -26,8 +27,8 @@ def member(*own: Any, agent: tuple[Any, ...] | None = (), **more: Any) -> Member
     ("cluster", "state"),
     [
         (member(JOINED, agent=(JOINED, HEALTHY), deleting=T0), "leaving"),
-        (member(agent=None), "not seen yet"),
-        (member(JOINED, agent=None), "not seen yet"),
+        (member(agent=None), StatusText.NOT_SEEN_YET()),
+        (member(JOINED, agent=None), StatusText.NOT_SEEN_YET()),
         (member(LEFT, agent=(JOINED, HEALTHY)), "not joined"),
         (member(DOUBTED, agent=(HEALTHY,)), "not joined"),
         (member(agent=(LEFT, HEALTHY)), "not joined"),

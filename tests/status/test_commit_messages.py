@@ -48,7 +48,8 @@ def test_several_events_stand_in_the_body() -> None:
 
     assert message(before, with_record(before, healed)) == (
         "web: eu-2 available and 1 more",
-        "web: eu-2 available\nweb: Available is True: The selected resources in 2 cluster are available now",
+        "web: eu-2 available\nweb: Available is True: "
+        + StatusText.SELECTED_RESOURCES_CLUSTER_AVAILABLE_NOW().format(2),
     )
 
 
@@ -70,13 +71,14 @@ def test_hostile_texts_cannot_add_trailers_to_the_commit() -> None:
 
     subject, body = message(before, with_record(before, record("web", bad)))
 
-    assert subject == "web: c failed: Applied: boom Gitfleet-Phase: report txet and 2 more"
+    failed = StatusText.FAILED(cluster="c", reason="Applied", message="boom Gitfleet-Phase: report txet")
+    assert subject == f"web: {failed} and 2 more"
     assert all(not line.startswith("Gitfleet-") for line in body.splitlines())
 
 
 SENTENCES: list[tuple[str, dict[str, Any], str]] = [
-    ("scheduled", {"state": "Scheduled"}, "web: a picked"),
-    ("bound", {"state": "Bound", "snapshot": "3"}, "web: a gets snapshot 3"),
+    ("scheduled", {"state": "Scheduled"}, f"web: {StatusText.PICKED(cluster='a')}"),
+    ("bound", {"state": "Bound", "snapshot": "3"}, f"web: {StatusText.GETS_SNAPSHOT(cluster='a', snapshot=3)}"),
     ("updating", {"snapshot": "3"}, ("web: " + StatusText.MOVES_SNAPSHOT(cluster="a", snapshot="3"))),
     ("updated", {"snapshot": "3"}, ("web: " + StatusText.UPDATED_SNAPSHOT(cluster="a", snapshot="3"))),
     ("unscheduled", {"state": "Unscheduled"}, ("web: " + StatusText.NO_LONGER_PICKED(cluster="a"))),
@@ -96,7 +98,7 @@ SENTENCES: list[tuple[str, dict[str, Any], str]] = [
     (
         "failed",
         {"condition": "Applied", "reason": "ApplyFailed", "message": "no"},
-        "web: a failed: ApplyFailed: no",
+        f"web: {StatusText.FAILED(cluster='a', reason='ApplyFailed', message='no')}",
     ),
     ("applied", {"action": "create"}, ""),
 ]
@@ -107,12 +109,25 @@ OF_THE_FLEET: list[tuple[str, dict[str, Any], str]] = [
     ("cluster", {"state": "unhealthy"}, "a: unhealthy"),
     (
         "fault",
-        {"path": "clusters/a.yaml", "line": 3, "message": "is odd", "severity": "error"},
+        {"path": "clusters/a.yaml", "line": 3, "message": "is odd", "severity": "error", "count": 1},
         "error at clusters/a.yaml:3: is odd",
     ),
     (
         "fault",
-        {"path": "gitfleet.yaml", "line": 8, "field": "spec.interval", "message": "is odd", "severity": "warning"},
+        {"path": "a.yaml", "line": 3, "message": "is odd", "severity": "error", "count": 33},
+        "error at a.yaml:3 and 32 more: is odd",
+    ),
+    ("fault", {"path": "b.yaml", "line": 3, "message": "is odd", "severity": "error", "count": 0}, ""),
+    (
+        "fault",
+        {
+            "path": "gitfleet.yaml",
+            "line": 8,
+            "field": "spec.interval",
+            "message": "is odd",
+            "severity": "warning",
+            "count": 1,
+        },
         "warning at gitfleet.yaml:8: spec.interval: is odd",
     ),
     ("faultsCleared", {}, StatusText.NO_ERRORS_NO_WARNINGS_LEFT()),
@@ -152,7 +167,7 @@ def test_each_event_in_words(type_: str, fields: dict[str, Any], said: str) -> N
 def test_the_subject_is_what_matters_most() -> None:
     """A cluster that left comes right after the faults: what stays there is nobody's from now on."""
     told: list[tuple[str, dict[str, Any]]] = [
-        ("fault", {"path": "p", "line": 1, "message": "m", "severity": "error"}),
+        ("fault", {"path": "p", "line": 1, "message": "m", "severity": "error", "count": 1}),
         ("failed", {"reason": "r", "message": "m"}),
         ("cluster", {"state": "left"}),
         *[
@@ -193,7 +208,7 @@ def test_a_body_has_fifty_lines_and_counts_the_others(more: int) -> None:
     events = [Event(type=EventType.SCHEDULED, cluster=f"c{n}") for n in range(MOST_LINES + more)]
     _, body = commit_message([*events, *events])
     rest = [f"and {more} more"] if more else []
-    assert body.splitlines() == [*(f"c{n} picked" for n in range(MOST_LINES)), *rest]
+    assert body.splitlines() == [*(StatusText.PICKED(cluster=f"c{n}") for n in range(MOST_LINES)), *rest]
 
 
 @pytest.mark.parametrize(

@@ -13,16 +13,7 @@ from gitfleet.model.desired import Desired
 from gitfleet.model.events import Event, EventType
 from gitfleet.model.failures import Failure, Failures, Subject
 from gitfleet.model.state import FleetState
-from gitfleet.status import (
-    commit_message,
-    commit_messages,
-    emit_events,
-    events,
-    failures,
-    faults_of,
-    with_failures,
-    with_unsettled,
-)
+from gitfleet.status import commit_message, commit_messages, emit_events, events, failures, faults_of, with_failures
 from tests.state.builders import COMMIT, CONFIG, NAMESPACE, T0, binding, manifest, record, small_fleet, with_record
 
 WEB, SHOP = PlacementKey("", "web"), PlacementKey("", "shop")
@@ -44,7 +35,7 @@ def fault(path: str) -> Fault:
 
 
 def test_a_fault_that_cannot_be_told_of_hides_no_other_event(monkeypatch: pytest.MonkeyPatch) -> None:
-    raising(monkeypatch, events, "_fault_event", lambda found: found.path == "bad.yaml")
+    raising(monkeypatch, events, "_fault_event", lambda found, _: found.path == "bad.yaml")
     noted = Failures()
     after = FleetState(observed_commit=COMMIT, faults=(fault("bad.yaml"), fault("good.yaml")))
     found = emit_events(FleetState(), after, noted)
@@ -53,7 +44,7 @@ def test_a_fault_that_cannot_be_told_of_hides_no_other_event(monkeypatch: pytest
 
 
 def test_a_placement_that_failed_and_cannot_say_so_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    raising(monkeypatch, failures, "_held", lambda record, *_: record.placement.key == WEB)
+    raising(monkeypatch, failures, "_undecided", lambda record, *_: record.placement.key == WEB)
     state = with_record(small_fleet(), record("shop", binding(SHOP, "eu-1")))
     noted = Failures([Failure(subject=Subject.of_placement(key), error="boom") for key in state.placements])
     after = with_failures(state, state, noted, T0)
@@ -63,20 +54,6 @@ def test_a_placement_that_failed_and_cannot_say_so_stays_as_it_is(monkeypatch: p
     assert [failure.error for failure in noted.found if failure.subject == Subject.of_placement(WEB)] == [
         "boom", "unexpected ZeroDivisionError",
     ]  # fmt: skip
-
-
-def test_a_placement_that_could_not_be_settled_and_cannot_say_so_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    raising(monkeypatch, failures, "_unsettled", lambda record, *_: record.placement.key == WEB)
-    state, noted = small_fleet(), Failures()
-    assert with_unsettled(state, state, noted, T0) == state
-    assert [failure.subject for failure in noted.found] == [Subject.of_placement(WEB)]
-
-
-def test_a_cluster_of_which_it_cannot_be_said_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    raising(monkeypatch, failures, "_marked_cluster", lambda cluster, *_: cluster.name == "eu-1")
-    state, noted = small_fleet(), Failures()
-    assert with_failures(state, state, noted, T0).clusters == state.clusters
-    assert [str(failure.subject) for failure in noted.found] == ["MemberCluster eu-1"]
 
 
 def test_an_object_that_cannot_be_named_hides_no_other_fault(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,16 +10,19 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 
 from gitfleet.api.bindings import DELETED, Binding, BindingState, FailedObject
+from gitfleet.api.faults import Fault
 from gitfleet.api.objects import ObjectKey
-from gitfleet.api.placements import PlacementKey
+from gitfleet.api.placements import RENAMED_FROM, PlacementKey
 from gitfleet.api.staged import Eviction
+from gitfleet.api.texts import ApiText
 from gitfleet.api.values import NamespacedName
 from gitfleet.model.events import Event, EventType
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.operations import Create, Delete, Keep, Outcome, OutcomeCode
-from gitfleet.model.state import FleetState
+from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.status import emit_events, events_of_outcomes, sentence
 from gitfleet.status.texts import StatusText
+from tests.gates import permit
 from tests.profiles import examples
 from tests.state.builders import (
     COMMIT,
@@ -214,6 +217,10 @@ def test_what_cannot_be_told_of_evictions_runs_and_requests_is_noted_and_the_oth
     ]
 
 
+def renamed_from_web(placed: PlacementRecord) -> PlacementRecord:
+    return replace(placed, placement=replace(placed.placement, annotations={RENAMED_FROM: "web"}))
+
+
 def test_a_rename_is_told_with_what_changed_beside_it_and_as_nothing_else() -> None:
     """What is under another name was not accepted, nor is the old name removed; the others are told as ever."""
     site, old = PlacementKey("", "site"), fleet(binding(WEB, "a"), binding(WEB, "b"), latest=1)
@@ -228,10 +235,10 @@ def test_a_rename_is_told_with_what_changed_beside_it_and_as_nothing_else() -> N
                                        {**of("available", value=False), "placement": "site"}]),
         ((binding(site, "b"),), [{**of("removed"), "placement": "site"}]),
     ):  # fmt: skip
-        after = FleetState(placements={site: record("site", *bound, latest=1)})
+        after = FleetState(placements={site: renamed_from_web(record("site", *bound, latest=1))})
         before = replace(old, placements={**old.placements, **other})
         failures = Failures()
-        found = emit_events(before, after, failures, {site: WEB})
+        found = emit_events(before, after, failures)
         assert [event.to_json() for event in found if "condition" not in event.fields] == [*removed, renamed, *told]
         assert not failures.found
 
@@ -239,8 +246,8 @@ def test_a_rename_is_told_with_what_changed_beside_it_and_as_nothing_else() -> N
 def test_a_rename_of_what_cannot_be_read_is_noted_and_the_others_are_told() -> None:
     odd: Any = object()
     site, failures = PlacementKey("", "site"), Failures()
-    after = FleetState(placements={site: record("site")}, holds={})
-    found = emit_events(FleetState(placements={WEB: odd}), after, failures, {site: WEB})
+    after = FleetState(placements={site: renamed_from_web(record("site"))})
+    found = emit_events(FleetState(placements={WEB: odd}), after, failures)
     assert next(event.fields for event in found) == {"state": "renamed", "former": "web"}
     assert [failure.subject for failure in failures.found] == [Subject.of_placement(site)]
 
@@ -250,6 +257,13 @@ def test_a_placement_that_ends() -> None:
         of("removed"),
         {"type": "placement", "placement": "web", "state": "removed"},
     ]
+
+
+def test_of_new_faults_of_one_cause_the_first_counts_them_all() -> None:
+    old, *new = (Fault(f"{name}.yaml", 1, "Kind/name", "metadata.namespace", ApiText.REQUIRED_ADD()) for name in "abcd")
+    told = lines(FleetState(faults=(old,)), FleetState(faults=(old, *new)))
+    assert [(event["path"], event["count"]) for event in told] == [("b.yaml", 3), ("c.yaml", 0), ("d.yaml", 0)]
+    assert len({event["cause"] for event in told}) == 1
 
 
 def test_the_fleets_own_events() -> None:
@@ -264,7 +278,7 @@ def test_the_fleets_own_events() -> None:
         {"type": "commitRead", "commit": COMMIT},
         {
             "type": "fault", "path": "resources/a.yaml", "line": 3, "object": "ConfigMap/a", "field": "data",
-            "message": "new", "severity": "error",
+            "message": "new", "severity": "error", "code": "", "cause": "", "count": 1,
         },
         {"type": "cluster", "cluster": "a", "state": "unhealthy"},
         {"type": "cluster", "cluster": "b", "state": "left"},
@@ -292,7 +306,15 @@ def test_whole_seconds_have_no_point() -> None:
 def test_outcomes_tell_what_was_applied() -> None:
     state = fleet(binding(WEB, "a", index=1), latest=1)
     create = Create(cluster="a", placement=WEB, manifest=manifest(CONFIG), wave=0, reason="")
-    elsewhere = Delete(cluster="z", placement=PlacementKey("", "gone"), key=CONFIG, uid="u", wave=0, reason="")
+    elsewhere = Delete(
+        cluster="z",
+        placement=PlacementKey("", "gone"),
+        key=CONFIG,
+        uid="u",
+        wave=0,
+        reason="",
+        permit=permit("z", CONFIG),
+    )
     keep = Keep(cluster="a", placement=WEB, key=CONFIG, reason="")
     outcomes = [
         Outcome(operation=create, ok=True, code=OutcomeCode.APPLIED),

@@ -13,15 +13,17 @@ from gitfleet.api.holds import ClusterCount, Hold, HoldReason, HoldRule, Removal
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.state import FleetState
 from gitfleet.status import commit_message, emit_events, sentence, with_holds
+from gitfleet.status.texts import StatusText
 from tests.state.builders import T0, binding, cluster, condition, record
 
 WEB, OTHER = PlacementKey("", "web"), PlacementKey("shop", "web")
 RECORDS = {WEB: record("web", binding(WEB, "a")), OTHER: record("web", namespace="shop")}
 NOW, LATER = T0 + timedelta(minutes=5), T0 + timedelta(minutes=9)
-GOES, OTHER_GOES = (Removal(kind=RemovalKind.PLACEMENT, placement=key) for key in (WEB, OTHER))
-CLUSTER_GOES = Removal(kind=RemovalKind.CLUSTER, cluster="a")
-OF_WEB = Removal(kind=RemovalKind.BINDING, placement=WEB, cluster="a")
-WHY = HoldReason(rule=HoldRule.MASS_DELETION, message="7 of 8 objects would go", path="placements/web.yaml", line=3)
+RULES = (HoldRule.MASS_REMOVAL,)
+GOES, OTHER_GOES = (Removal(kind=RemovalKind.BINDING, placement=key, cluster="a", rules=RULES) for key in (WEB, OTHER))
+CLUSTER_GOES = Removal(kind=RemovalKind.CLUSTER, cluster="a", rules=RULES)
+LET_GO = replace(GOES, rules=())
+WHY = HoldReason(rule=HoldRule.MASS_REMOVAL, message="web gives up 7 of its 8 clusters, more than 30%")
 REJECTED, APPROVED = (condition("Approved", status) for status in ("False", "True"))
 
 
@@ -45,15 +47,13 @@ def state(*holds: Hold, **more: Any) -> FleetState:
     return FleetState(**{"placements": RECORDS, "holds": {one.name: one for one in holds}, **more})
 
 
-def held(kind: str, names: str, since: Any = NOW, *, whole: bool = True) -> Condition:
-    """The condition of a placement that is held (`whole`), or of which something is."""
-    sentence = f"its removal waits for an approval of {names}; until then it gets nothing new"
-    part = f"removals wait for an approval of {names}; all other changes go out"
+def held(kind: str, names: str, since: Any = NOW) -> Condition:
+    """The condition of a placement of which something is held."""
     return Condition(
         type=f"{kind}RemovalsHeld",
         status=Status.TRUE,
         reason="ApprovalPending",
-        message=sentence if whole else part,
+        message=StatusText.REMOVALS_WAIT_APPROVAL(holds=f"{names} (MassRemoval)"),
         last_transition_time=since,
         observed_generation=1,
     )
@@ -64,10 +64,11 @@ def held(kind: str, names: str, since: Any = NOW, *, whole: bool = True) -> Cond
     [
         ((hold("h-1", GOES),), "h-1", None),
         ((hold("h-1", GOES, CLUSTER_GOES, OTHER_GOES),), "h-1", "h-1"),
-        ((hold("h-1", GOES, GOES), hold("h-2", GOES, answer=REJECTED)), "h-1 and h-2 (rejected)", None),
+        ((hold("h-1", GOES, GOES), hold("h-2", GOES)), "h-1 (MassRemoval) and h-2", None),
         ((hold("h-1", GOES, answer=APPROVED), hold("h-2", OTHER_GOES)), None, "h-2"),
         ((hold("h-1", CLUSTER_GOES),), None, None),
-        ((hold("h-1", Removal(kind=RemovalKind.PLACEMENT, placement=PlacementKey("", "gone"))),), None, None),
+        ((hold("h-1", LET_GO, OTHER_GOES),), None, "h-1"),
+        ((hold("h-1", replace(GOES, placement=PlacementKey("", "gone"))),), None, None),
     ],
 )
 def test_which_placements_say_that_their_removals_are_held(
@@ -84,36 +85,17 @@ def test_which_placements_say_that_their_removals_are_held(
     assert [kept.placements[key] is marked.placements[key] for key in RECORDS] == [True, True]
 
 
-def test_a_part_of_a_placement_does_not_stop_the_rest() -> None:
-    part = Removal(kind=RemovalKind.BINDING, placement=WEB, cluster="a")
-    marked = with_holds(state(hold("h-1", part), hold("h-2", OTHER_GOES)), FleetState(placements=RECORDS), NOW)
-    assert marked.placements[WEB].conditions[-1] == held(WEB.kind, "h-1", whole=False)
-    both = with_holds(state(hold("h-1", part), hold("h-2", GOES)), FleetState(placements=RECORDS), NOW)
-    assert both.placements[WEB].conditions[-1] == held(WEB.kind, "h-1 and h-2")
-    turned = with_holds(state(hold("h-1", GOES), hold("h-2", part)), FleetState(placements=RECORDS), NOW)
-    assert turned.placements[WEB].conditions[-1] == held(WEB.kind, "h-1 and h-2")
-
-
-def test_a_change_of_the_strategy_that_waits_is_said() -> None:
-    external = Removal(kind=RemovalKind.STRATEGY, placement=WEB)
-    for removals, what in (((external,), "waits"), ((external, OF_WEB), "and removals wait")):
-        marked = with_holds(state(hold("h-1", *removals)), FleetState(placements=RECORDS), NOW)
-        assert marked.placements[WEB].conditions[-1].message == (
-            f"its change from External {what} for an approval of h-1; until then it needs runs"
-        )
-
-
 def test_a_cluster_whose_removal_is_held_says_so() -> None:
     """As long as that lasts."""
     members = {name: cluster(name) for name in ("a", "b")}
-    for answer, names in ((None, "h-1"), (REJECTED, "h-1 (rejected)")):
+    for answer, names in ((None, "h-1 (MassRemoval)"), (REJECTED, "h-1 (MassRemoval; rejected)")):
         decided = state(hold("h-1", CLUSTER_GOES, answer=answer), clusters=members)
         marked = with_holds(decided, decided, NOW)
         said = Condition(
             type="RemovalHeld",
             status=Status.TRUE,
             reason="ApprovalPending",
-            message=f"its removal waits for an approval of {names}; until then it gets nothing new",
+            message=StatusText.REMOVAL_WAITS_APPROVAL(hold=names),
             last_transition_time=NOW,
             observed_generation=1,
         )
@@ -148,12 +130,12 @@ WAITS: dict[str, Any] = {
     "hold": "h-1",
     "objects": 7,
     "clusters": ["a", "b"],
-    "removals": ["placement web"],
-    "message": "placements/web.yaml:3: 7 of 8 objects would go",
+    "removals": [str(GOES)],
+    "message": str(WHY),
     "rejected": False,
     "approval": "approvals/h-1.yaml",
 }
-SAID = "h-1 waits for approval: placements/web.yaml:3: 7 of 8 objects would go"
+SAID = f"h-1 {StatusText.WAITS_APPROVAL()}: {WHY}"
 
 
 @pytest.mark.parametrize(
@@ -166,7 +148,7 @@ SAID = "h-1 waits for approval: placements/web.yaml:3: 7 of 8 objects would go"
             hold("h-1", GOES),
             hold("h-1", GOES, answer=REJECTED),
             [{**WAITS, "rejected": True}],
-            [SAID.replace("waits for approval", "rejected")],
+            [f"h-1 rejected: {WHY}"],
         ),
         (hold("h-1", GOES, answer=REJECTED), hold("h-1", GOES), [WAITS], [SAID]),
         (
@@ -179,14 +161,16 @@ SAID = "h-1 waits for approval: placements/web.yaml:3: 7 of 8 objects would go"
             hold("h-1", GOES, answer=REJECTED),
             None,
             [{"type": "released", "hold": "h-1", "objects": 7, "approved": False}],
-            ["h-1 is gone: its removals were taken back"],
+            [f"h-1 {StatusText.GONE_REMOVALS_TAKEN_BACK()}"],
         ),
         (hold("h-1", GOES, answer=APPROVED), None, [], []),
+        (None, replace(hold("h-1", GOES), reasons=()), [], []),
+        (replace(hold("h-1", GOES), reasons=()), hold("h-1", GOES), [WAITS], [SAID]),
         (
-            None,
-            replace(hold("h-1", *(GOES,) * 12), reasons=()),
-            [{**WAITS, "removals": ["placement web"] * 10, "message": ""}],
-            ["h-1 waits for approval: "],
+            hold("h-1", GOES),
+            replace(hold("h-1", GOES), reasons=()),
+            [{"type": "released", "hold": "h-1", "objects": 7, "approved": False}],
+            [f"h-1 {StatusText.GONE_REMOVALS_TAKEN_BACK()}"],
         ),
     ],
 )
@@ -197,24 +181,7 @@ def test_what_happens_to_a_hold(
     found = emit_events(first, then)
     assert [event.to_json() for event in found] == events
     assert [sentence(event) for event in found] == said
-    assert commit_message(found)[0] == (said[0].strip() if said else "state of the fleet brought up to date")
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "gone"),
-    [
-        (hold("h-1", GOES), [hold("h-2", OF_WEB)], "h-1 is replaced by h-2"),
-        (hold("h-1", OF_WEB), [hold("h-2", OTHER_GOES), hold("h-3", GOES)], "h-1 is replaced by h-3"),
-        (hold("h-1", CLUSTER_GOES), [hold("h-2", CLUSTER_GOES)], "h-1 is replaced by h-2"),
-        (hold("h-1", GOES), [hold("h-2", OTHER_GOES, CLUSTER_GOES)], "h-1 is gone: its removals were taken back"),
-        (hold("h-1", CLUSTER_GOES), [hold("h-2", GOES)], "h-1 is gone: its removals were taken back"),
-    ],
-)
-def test_a_hold_that_makes_room_for_another_one_names_it(before: Hold, after: list[Hold], gone: str) -> None:
-    old, new = FleetState(holds={before.name: before}), FleetState(holds={one.name: one for one in after})
-    assert gone in [sentence(event) for event in emit_events(old, new)]
-    both = replace(old, holds={**new.holds, **old.holds})
-    assert [sentence(event) for event in emit_events(both, new)] == ["h-1 is gone: its removals were taken back"]
+    assert commit_message(found)[0] == (said[0].strip() if said else StatusText.STATE_FLEET_BROUGHT_UP_DATE())
 
 
 def test_every_hold_has_its_event_behind_those_of_the_fleet() -> None:

@@ -20,21 +20,13 @@ WEB = PlacementKey("", "web")
 NOW = T0 + timedelta(minutes=5)
 BEFORE = record("web", binding(WEB, "a"))
 SEVENTH = replace(BEFORE, placement=replace(BEFORE.placement, generation=7))
-AFTER: dict[str, Any] = {
-    "bindings": (binding(WEB, "b"),),
-    "decisions": (ClusterDecision(cluster="b", selected=True),),
-}
+AFTER: dict[str, Any] = {"bindings": (binding(WEB, "b"),), "decisions": (ClusterDecision(cluster="b", selected=True),)}
 
 
 def verdict(status: Status, reason: str, message: str) -> Condition:
     """Scheduled, of the seventh generation."""
     return Condition(
-        type="Scheduled",
-        status=status,
-        reason=reason,
-        message=message,
-        last_transition_time=NOW,
-        observed_generation=7,
+        type="Scheduled", status=status, reason=reason, message=message, last_transition_time=NOW, observed_generation=7
     )
 
 

@@ -87,7 +87,7 @@ def event_of(status: ClusterRolloutStatus) -> Event:
 @pytest.mark.parametrize(
     ("status", "said", "shown"),
     [
-        (on("a", Phase.VERIFYING_SPEC), " is in verifyingSpec", False),
+        (on("a", Phase.VERIFYING_SPEC), StatusText.IS_IN(place="", fields="verifyingSpec", why=""), False),
         (on("a", Phase.BATCH_INITIALIZING), ": batch 1 of 4 begins", True),
         (on("a", Phase.BATCH_IN_ROLLING, batch=1), ": batch 2 of 4 rolls", True),
         (on("a", Phase.BATCH_VERIFYING, batch=1), (": batch 2 of 4 " + StatusText.BEING_VERIFIED()), False),
@@ -99,8 +99,12 @@ def event_of(status: ClusterRolloutStatus) -> Event:
             ": batch 2 of 4 failed: webhook ask-ops says no: 403",
             True,
         ),
-        (on("a", Phase.FAILED, FAILED), " is in rolloutFailed: webhook ask-ops says no: 403", True),
-        (on("a", Phase.SUCCEEDED), " is in rolloutSucceed", True),
+        (
+            on("a", Phase.FAILED, FAILED),
+            StatusText.IS_IN(place="", fields="rolloutFailed", why=": webhook ask-ops says no: 403"),
+            True,
+        ),
+        (on("a", Phase.SUCCEEDED), StatusText.IS_IN(place="", fields="rolloutSucceed", why=""), True),
     ],
 )
 def test_sentences(status: ClusterRolloutStatus, said: str, shown: bool) -> None:

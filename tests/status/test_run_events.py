@@ -17,7 +17,7 @@ from gitfleet.model.events import Event, EventType
 from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState
 from gitfleet.status import emit_events, sentence
-from gitfleet.status.notices import waiting_eviction
+from gitfleet.status.failures import waiting_eviction
 from gitfleet.status.run_events import request_events, run_events
 from gitfleet.status.texts import StatusText
 from tests.state.builders import T0, condition
@@ -31,10 +31,7 @@ def said(type_: str, reason: str, status: str = "True", message: str = "") -> Co
 
 
 def status(
-    *conditions: Condition,
-    stage: Conditions = (),
-    cluster: Conditions = (),
-    deletes: bool = False,
+    *conditions: Condition, stage: Conditions = (), cluster: Conditions = (), deletes: bool = False
 ) -> RunRecord:
     """The run with a stage of one cluster, which may be the one that deletes."""
     update = ClusterUpdate(cluster="a", conditions=cluster)

@@ -134,14 +134,15 @@ def test_an_outdated_cluster_holds_the_rollout_up_or_is_being_decided_on() -> No
 
 def test_a_freeze_that_holds_a_rollout_is_named() -> None:
     """By the placement and by each cluster; any other sentence of a binding is not."""
-    for said, named in (("frozen by night of fleet.yaml:3", ": frozen by night of fleet.yaml:3"), ("odd", "")):
-        waits = binding(WEB, "a", conditions=(condition("RolloutStarted", "False", "RolloutNotStartedYet", said),))
+    said = "frozen by night of fleet.yaml:3"
+    for reason, named in (("RolloutFrozen", f": {said}"), ("RolloutNotStartedYet", "")):
+        waits = binding(WEB, "a", conditions=(condition("RolloutStarted", "False", reason, said),))
         found = tell(record("web", waits, latest=1))
         assert found.conditions[-1].message == (
             StatusText.ROLLOUT_BEING_BLOCKED_ROLLOUT_STRATEGY_CLUSTER().format("1") + f"{named}"
         )
         (shown,) = cluster_progress(found)
-        assert (shown.steps[0].message == said) is bool(named)
+        assert (shown.steps[0].message == said) is bool(named) and shown.steps[0].reason == "RolloutNotStartedYet"
 
 
 def test_what_each_cluster_shows_as_the_whole_answer() -> None:
@@ -152,11 +153,7 @@ def test_what_each_cluster_shows_as_the_whole_answer() -> None:
     base = record("web", fresh, outdated, moving, blocked, latest=1)
     base = replace(base, decisions=(*base.decisions, ClusterDecision(cluster="e", selected=True)))
     undecided = ClusterStep(
-        ROLLOUT_STARTED,
-        Status.UNKNOWN,
-        "RolloutStartedUnknown",
-        StatusText.PROCESS_DECIDING_WHETHER_ROLL_OUT(),
-        None,
+        ROLLOUT_STARTED, Status.UNKNOWN, "RolloutStartedUnknown", StatusText.PROCESS_DECIDING_WHETHER_ROLL_OUT(), None
     )
     message = StatusText.ROLLOUT_BEING_BLOCKED_ROLLOUT_STRATEGY()
     waits = ClusterStep(ROLLOUT_STARTED, Status.FALSE, "RolloutNotStartedYet", message, held.last_transition_time)
@@ -285,21 +282,9 @@ def external(*indexes: int | None, conditions: Any = None) -> PlacementRecord:
 @pytest.mark.parametrize(
     ("base", "message", "index"),
     [
-        (
-            external(0, 1),
-            EXTERNAL_DIFFERENT,
-            None,
-        ),
-        (
-            external(None, None, conditions=()),
-            EXTERNAL_NOT_STARTED,
-            None,
-        ),
-        (
-            external(1, 1, conditions=()),
-            StatusText.ROLLOUT_CONTROLLED_EXTERNAL_CONTROLLER_CLUSTER().format("c-0"),
-            "1",
-        ),
+        (external(0, 1), EXTERNAL_DIFFERENT, None),
+        (external(None, None, conditions=()), EXTERNAL_NOT_STARTED, None),
+        (external(1, 1, conditions=()), StatusText.ROLLOUT_CONTROLLED_EXTERNAL_CONTROLLER_CLUSTER().format("c-0"), "1"),
     ],
 )
 def test_external_placements_in_doubt(base: PlacementRecord, message: str, index: str | None) -> None:

@@ -19,6 +19,7 @@ from gitfleet.model.works import Work
 from gitfleet.views.plan_risk import risk_document
 from gitfleet.workload.phases import Phase
 from tests.builders import manifest_of
+from tests.gates import permit
 from tests.state.builders import T0, entry
 from tests.workload_records import WEB, on, rollout_record
 
@@ -27,7 +28,9 @@ A, B = (entry(ObjectKey("", "v1", "ConfigMap", "web", name)) for name in "ab")
 
 def delete(cluster: str, key: ObjectKey) -> Delete:
     """A deletion."""
-    return Delete(cluster=cluster, placement=A.placement, reason="r", key=key, uid="u", wave=0)
+    return Delete(
+        cluster=cluster, placement=A.placement, reason="r", key=key, uid="u", wave=0, permit=permit(cluster, key)
+    )
 
 
 @pytest.mark.parametrize(

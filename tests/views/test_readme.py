@@ -23,6 +23,7 @@ from gitfleet.views.markdown import code_span
 from gitfleet.views.readme import readme_text
 from gitfleet.views.texts import ViewsText
 from tests.state.builders import CONFIG, T0, binding, cluster, condition, fault, reader_of, record, small_fleet, through
+from tests.texts import said
 
 WEB = PlacementKey("", "web")
 HOSTILE = [
@@ -67,16 +68,14 @@ def test_a_code_span_is_one_span_whatever_is_in_it(text: str) -> None:
 def test_the_page_of_the_small_fleet() -> None:
     page = readme_text(small_fleet(), now=T0)
 
-    assert page == (Path(__file__).parent / "golden" / "README.md").read_text()
+    assert page == said((Path(__file__).parent / "golden" / "README.md").read_text())
     assert "| [`us-1`](clusters/us-1.yaml) | `region=us` | unhealthy: `no answer for 5 minutes` | 0 |  |" in page
     assert "`eu-2` `Available: deployment web is not available` |" in page
-    assert ViewsText.ADD_CONFIG_REPO(do="remove it", path="`approvals/hold-web-0123456789.yaml`") in page
+    assert ViewsText.ADD_CONFIG_REPO(path="`approvals/hold-web-0123456789.yaml`") in page
 
 
 def test_an_empty_fleet_has_a_short_page() -> None:
-    assert readme_text(FleetState()) == (
-        "# Fleet\n\nThe fleet.\n\ngitfleet writes this branch by itself. To change the fleet, change the config repo.\n"
-    )
+    assert readme_text(FleetState()) == f"# Fleet\n\nThe fleet.\n\n{ViewsText.GITFLEET_WRITES_BRANCH_ITSELF()}\n"
 
 
 def test_big_fleets_show_what_needs_eyes_first_and_count_the_rest() -> None:
@@ -94,19 +93,19 @@ def test_big_fleets_show_what_needs_eyes_first_and_count_the_rest() -> None:
             placements={**good, PlacementKey("", "zz"): stuck},
             faults=faults,
             freezes=FreezeRules(freezes=freezes),
-        ),
+        )
     )
 
     assert "## Clusters: 99 healthy, 1 unhealthy" in page
     assert page.index("[`c-099`]") < page.index("[`c-000`]")
-    assert "and 50 more in [clusters](clusters)" in page
+    assert ViewsText.AND_MORE_IN(count=50, path="clusters") in page
     assert "| 61 | `p-00` 0, `p-01` 0, `p-02` 0 and 58 more |" in page
     assert "## Placements: 60 complete, 1 not" in page
     assert page.index("[`zz`]") < page.index("[`p-00`](")
-    assert "and 11 more in [placements](placements)" in page
+    assert ViewsText.AND_MORE_IN(count=11, path="placements") in page
     assert ViewsText.ERRORS_WARNINGS(count="1 error", count_2="69 warnings") in page
-    assert "and 20 more in [faults.yaml](faults.yaml)" in page
-    assert "and 2 more in [fleet.yaml](fleet.yaml)" in page
+    assert ViewsText.AND_MORE_IN(count=20, path="faults.yaml") in page
+    assert ViewsText.AND_MORE_IN(count=2, path="fleet.yaml") in page
     assert len(page) < 25_000
 
 

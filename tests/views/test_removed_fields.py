@@ -83,11 +83,7 @@ def shown(operation: Update) -> list[tuple[str, str]]:
             "{}",
             [ALL[0], ALL[3]],
         ),
-        (
-            ("f:metadata: {f:labels: {f:theirs: {}}}", "f:spec: {f:grace: {}}"),
-            "f:spec: {f:grace: {}}",
-            ALL,
-        ),
+        (("f:metadata: {f:labels: {f:theirs: {}}}", "f:spec: {f:grace: {}}"), "f:spec: {f:grace: {}}", ALL),
     ],
     ids=["nobody else", "a label of somebody else", "co-owned fields stay", "unless they are taken over"],
 )

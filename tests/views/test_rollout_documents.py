@@ -17,8 +17,8 @@ from gitfleet.api.workload_rollouts import PlacementReference, WorkloadReference
 from gitfleet.cli import plan_markdown, plan_text
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
-from gitfleet.model.held_fields import HeldFields
 from gitfleet.model.operations import DeletePod, Patch
+from gitfleet.model.rollout_fields import RolloutFields
 from gitfleet.model.state import FleetState
 from gitfleet.views import PlannedReconcile, has_changes, plan_document, rollout_sentences, with_rollouts
 from gitfleet.views.rollout_documents import rollout_documents
@@ -37,22 +37,16 @@ ROLLING = on(
     "eu-1", Phase.BATCH_VERIFYING, WAITS, batch=1, upgraded_replicas=5, upgraded_ready_replicas=3,
     measurements=(measured("errors", 9), measured("p99"), measured("errors", 0.25, verdict="Passed")),
 )  # fmt: skip
-SAID = ViewsText.WORKLOAD_ROLLOUT(
-    name="",
-    target="shop/web of Deployment shop/web",
-    document=(
-        "eu-1 is in "
-        + WorkloadText.PODS_READY(
-            ready="rollingInBatches, batchVerifying",
-            wanted="batch 2 of 4, 5 of 10 pods upgraded, 3 ready: 3 of 5",
-            live="the new content",
-        )
-        + ("; errors 0.25 (Passed); p99 " + ViewsText.NO_ANSWER_YET())
-    ),
+OF_WEB = ViewsText.WORKLOAD_ROLLOUT(name="shop/web", target=" of Deployment shop/web", document="eu-1")
+SAID = (
+    f"{ViewsText.IS_IN(head=OF_WEB, document='rollingInBatches')}, "
+    + ViewsText.BATCH(document="batchVerifying", document_2=2, document_3=4)
+    + f", 5 of 10 pods upgraded, 3 ready: {WorkloadText.PODS_READY(ready=3, wanted=5, live='the new content')}"
+    + f"; errors 0.25 (Passed); p99 {ViewsText.NO_ANSWER_YET()}"
 )
 PATCH = Patch(
-    cluster="eu-1", rollout=KEY, reason="batch 2 of 4 takes 5 pods", key=WEB, uid="u", resource_version="7",
-    patch={"spec": {"replicas": 5}},
+    cluster="eu-1", rollout=KEY, reason="Deployment/shop/web: /spec/replicas becomes 5", key=WEB, uid="u",
+    resource_version="7", patch={"spec": {"replicas": 5}},
 )  # fmt: skip
 
 
@@ -68,13 +62,13 @@ def fleet(*records: RolloutRecord) -> FleetState:
 
 def whole_documents() -> list[dict[str, Any]]:
     """One of a rollout under way, with steps, measurements and what applying leaves."""
-    held: dict[Identity, HeldFields] = {
-        WEB.identity: HeldFields(rollout=KEY, fields={"/spec/replicas": 5, "/spec/paused": True}),
-        POD.identity: HeldFields(rollout=NamespacedName("shop", "other"), stays=True),
+    held: dict[Identity, RolloutFields] = {
+        WEB.identity: RolloutFields(rollout=KEY, fields={"/spec/replicas": 5, "/spec/paused": True}),
+        POD.identity: RolloutFields(rollout=NamespacedName("shop", "other"), stays=True),
     }
     state = fleet(rollout_record(ROLLING))
     elsewhere = replace(PATCH, cluster="eu-2")
-    return rollout_documents(decided(state, state, steps=(elsewhere, PATCH), held={"eu-1": held}))
+    return rollout_documents(decided(state, state, steps=(elsewhere, PATCH), by_rollouts={"eu-1": held}))
 
 
 def test_the_document_of_a_rollout_on_a_cluster() -> None:
@@ -89,7 +83,7 @@ def test_the_document_of_a_rollout_on_a_cluster() -> None:
         "upgraded": 5, "ready": 3,
         "waits": WorkloadText.PODS_READY(ready="3", wanted="5", live="the new content"),
         "next": [
-            {"object": web, "patch": {"spec": {"replicas": 5}}, "pod": False, "reason": "batch 2 of 4 takes 5 pods"}
+            {"object": web, "patch": {"spec": {"replicas": 5}}, "pod": False, "reason": PATCH.reason}
         ],
         "leaves": [{"object": web, "fields": ["/spec/paused", "/spec/replicas"], "stays": False}],
     }  # fmt: skip
@@ -101,16 +95,16 @@ def test_the_document_of_a_rollout_on_a_cluster() -> None:
 
 def test_a_document_in_lines() -> None:
     held = {
-        WEB.identity: HeldFields(rollout=KEY, fields={f"/spec/{n}": 1 for n in range(10)}, stays=True),
-        POD.identity: HeldFields(rollout=KEY, stays=True),
+        WEB.identity: RolloutFields(rollout=KEY, fields={f"/spec/{n}": 1 for n in range(10)}, stays=True),
+        POD.identity: RolloutFields(rollout=KEY, stays=True),
     }
     goes = DeletePod(cluster="eu-1", rollout=KEY, reason="it has the old content", key=POD, uid="p")
     state = fleet(rollout_record(ROLLING))
-    [document] = rollout_documents(decided(state, state, steps=(PATCH, goes), held={"eu-1": held}))
+    [document] = rollout_documents(decided(state, state, steps=(PATCH, goes), by_rollouts={"eu-1": held}))
 
     assert [*rollout_sentences(document)] == [
         SAID,
-        '  next: Deployment shop/web: {"spec":{"replicas":5}}: batch 2 of 4 takes 5 pods',
+        "  next: Deployment/shop/web: /spec/replicas becomes 5",
         ViewsText.NEXT_POD_GOES(name="shop/web-3", step="it has the old content"),
         ViewsText.STAYS_UNTIL_ROLLOUT_LETS_GO(what="Pod shop/web-3"),
         ViewsText.APPLYING_LEAVES_ROLLOUT(
@@ -123,14 +117,21 @@ def test_a_document_in_lines() -> None:
 @pytest.mark.parametrize(
     ("status", "plan", "said"),
     [
-        (idle("eu-1"), {}, ("of Deployment shop/web on " + ViewsText.NOTHING_ROLL_YET(head="eu-1"))),
-        (on("eu-1", Phase.INITIALIZING), {}, "of Deployment shop/web on eu-1 is in initializing"),
-        (on("eu-1", Phase.VERIFYING_SPEC, target=None), {"paused": True}, "on eu-1 is in verifyingSpec (paused)"),
+        (idle("eu-1"), {}, ViewsText.NOTHING_ROLL_YET(head=OF_WEB)),
+        (on("eu-1", Phase.INITIALIZING), {}, ViewsText.IS_IN(head=OF_WEB, document="initializing")),
+        (
+            on("eu-1", Phase.VERIFYING_SPEC, target=None),
+            {"paused": True},
+            ViewsText.IS_IN(
+                head=ViewsText.WORKLOAD_ROLLOUT(name="shop/web", target="", document="eu-1"), document="verifyingSpec"
+            )
+            + " (paused)",
+        ),
     ],
 )
 def test_what_is_said_of_a_state(status: ClusterRolloutStatus, plan: dict[str, Any], said: str) -> None:
     [document] = rollout_documents(decided(FleetState(), fleet(rollout_record(status, **plan))))
-    assert next(rollout_sentences(document)) == f"workload rollout shop/web {said}"
+    assert next(rollout_sentences(document)) == said
 
 
 def test_a_plan_shows_what_is_under_way_and_what_it_changes() -> None:
@@ -156,7 +157,7 @@ def test_steps_of_a_rollout_are_changes_of_a_plan() -> None:
 
     still, moves = planned(), planned(PATCH)
     assert (has_changes(still), has_changes(moves)) == (False, True)
-    step = '  next: Deployment shop/web: {"spec":{"replicas":5}}: batch 2 of 4 takes 5 pods'
+    step = "  next: Deployment/shop/web: /spec/replicas becomes 5"
     assert step in [*plan_text.lines_of(moves)]
     assert f"  - `{step.strip()}`" in [*plan_markdown.lines_of(moves)]
 

@@ -15,6 +15,7 @@ from gitfleet.api import write
 from gitfleet.api.bindings import binding_name
 from gitfleet.api.clusters import silent_from
 from gitfleet.api.freeze_files import Freeze, FreezeRules
+from gitfleet.api.holds import Hold, HoldReason, HoldRule
 from gitfleet.api.objects import JsonObject, JsonValue, Manifest, ObjectKey, Origin
 from gitfleet.api.overrides import ClusterResourceOverride, JsonPatch, OverriddenResource, OverrideKey, OverrideRule
 from gitfleet.api.placements import PlacementKey
@@ -22,6 +23,7 @@ from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.runs import ApprovalRequest, RunRecord, RunStatus
 from gitfleet.api.snapshots import DocumentRef, OverrideSnapshot
 from gitfleet.api.staged import SNAPSHOT_INDEX, Eviction
+from gitfleet.api.texts import ApiText
 from gitfleet.api.values import NamespacedName
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import digest_of
@@ -35,6 +37,7 @@ from gitfleet.views.texts import ViewsText
 from tests.state.builders import (
     COMMIT,
     CONFIG,
+    HOLD,
     NAMESPACE,
     T0,
     TreeSource,
@@ -105,10 +108,10 @@ def fleet() -> FleetState:
     [
         (
             "placements",
-            ("NAMESPACE", "NAME", "GEN", "SCHEDULED", "AVAILABLE", "CLUSTERS", "SNAPSHOT", "AGE"),
+            ("NAMESPACE", "NAME", "GEN", "SCHEDULED", "AVAILABLE", "CLUSTERS", "SNAPSHOT", "AGE", "WAITING"),
             [
-                ("", "web", "1", "True", "False", "1/2", "0", "5m3s"),
-                ("shop", "cart", "1", "True", "True", "1/1", "0", "5m3s"),
+                ("", "web", "1", "True", "False", "1/2", "0", "5m3s", "1 hold"),
+                ("shop", "cart", "1", "True", "True", "1/1", "0", "5m3s", "<none>"),
             ],
         ),
         (
@@ -130,13 +133,13 @@ def fleet() -> FleetState:
         ),
         (
             "crp",
-            ("NAME", "GEN", "SCHEDULED", "AVAILABLE", "CLUSTERS", "SNAPSHOT", "AGE"),
-            [("web", "1", "True", "False", "1/2", "0", "5m3s")],
+            ("NAME", "GEN", "SCHEDULED", "AVAILABLE", "CLUSTERS", "SNAPSHOT", "AGE", "WAITING"),
+            [("web", "1", "True", "False", "1/2", "0", "5m3s", "1 hold")],
         ),
         (
             "rp",
-            ("NAMESPACE", "NAME", "GEN", "SCHEDULED", "AVAILABLE", "CLUSTERS", "SNAPSHOT", "AGE"),
-            [("shop", "cart", "1", "True", "True", "1/1", "0", "5m3s")],
+            ("NAMESPACE", "NAME", "GEN", "SCHEDULED", "AVAILABLE", "CLUSTERS", "SNAPSHOT", "AGE", "WAITING"),
+            [("shop", "cart", "1", "True", "True", "1/1", "0", "5m3s", "<none>")],
         ),
         (
             "policies",
@@ -166,14 +169,27 @@ def test_tables(kind: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]
     assert (table.columns, list(table.rows)) == (columns, rows)
 
 
+def held_by(hold: Hold) -> list[str]:
+    """What tables say of a hold: of the placement and of its run, and whether it is listed."""
+    state = reader_of(replace(fleet(), holds={hold.name: hold}))
+    last = (table_of(kind, state, now=NOW, wide=True).rows[0][-1] for kind in ("crp", "csur"))
+    return [*last, str(len(table_of("holds", state, now=NOW).rows))]
+
+
+def test_what_waits_is_named_and_what_was_let_go_is_not() -> None:
+    assert held_by(HOLD) == [HOLD.name, HOLD.name, "1"]
+    assert held_by(replace(HOLD, reasons=())) == ["<none>", "<none>", "0"]
+    restored = replace(
+        HOLD, name="hold-state-0", removals=(), reasons=(HoldReason(rule=HoldRule.STATE_RESTORED, message="x"),)
+    )
+    assert held_by(restored) == ["hold-state-0", "hold-state-0", "1"], "it holds all removals of the fleet"
+
+
 def test_the_table_of_bindings() -> None:
     table = table_of("bindings", reader_of(small_fleet()), now=NOW)
 
     assert table.columns == ("NAME", "STATE", "SNAPSHOT", "AVAILABLE", "AGE")
-    assert [row[1:] for row in table.rows] == [
-        ("Bound", "0", "True", "5m3s"),
-        ("Bound", "0", "False", "5m3s"),
-    ]
+    assert [row[1:] for row in table.rows] == [("Bound", "0", "True", "5m3s"), ("Bound", "0", "False", "5m3s")]
 
 
 def test_wide_tables_have_kubefleets_own_columns_too() -> None:
@@ -207,7 +223,7 @@ def test_wide_tables_only_add_columns_and_every_object_has_a_row(kind: str) -> N
 @pytest.mark.parametrize(
     ("kind", "name", "files"),
     [
-        ("crp", "web", ["placements/web.yaml"]),
+        ("crp", "web", ["placements/web.yaml", "holds/hold-web-0123456789.yaml"]),
         ("mc", "eu-1", ["clusters/eu-1.yaml"]),
         ("bindings", binding_name(WEB, "eu-1"), ["bindings/web/all.yaml"]),
         ("bindings", binding_name(CART, "eu-1"), ["bindings/shop_cart/all.yaml"]),
@@ -244,7 +260,7 @@ def test_one_object_is_read_from_its_own_file(kind: str, name: str, files: list[
     ("kind", "folders"),
     [
         ("bindings", {"bindings"}), ("snapshots", {"snapshots/resources"}), ("policies", {"snapshots/policies"}),
-        ("overrides", {"snapshots/overrides"}), ("placements", {"placements"}), ("holds", {"holds"}),
+        ("overrides", {"snapshots/overrides"}), ("placements", {"holds", "placements"}), ("holds", {"holds"}),
         ("evictions", {"evictions", "faults"}), ("quarantines", {"quarantines"}),
         ("clusters", {"clusters"}), ("rollouts", {"rollouts"}),
     ],
@@ -266,23 +282,23 @@ def test_one_object_by_its_name(name: str, found: int) -> None:
 
 
 def test_an_unknown_kind_names_the_known_ones() -> None:
-    with pytest.raises(BadInput, match='no kind "strategies" on the state branch') as caught:
+    with pytest.raises(BadInput, match=ViewsText.NO_KIND_STATE_BRANCH(word="strategies")) as caught:
         objects_of("strategies", reader_of(fleet()))
     kinds = (
         "placements, clusters, bindings, snapshots, policies, holds, evictions, freezes, quarantines, runs, approvals, "
         "rollouts, overrides"
     )
     assert kinds in str(caught.value.hint)
-    with pytest.raises(BadInput, match='no kind "pods"'):
+    with pytest.raises(BadInput, match=ApiText.NO_KIND(word="pods")):
         objects_of("pods", reader_of(fleet()))
 
 
 def test_objects_are_those_of_the_files() -> None:
     [body] = objects_of("crp", reader_of(small_fleet()), "web")
 
-    placement, conditions, *_ = read_placement(body)
-    assert placement == small_fleet().placements[WEB].placement
-    assert conditions == small_fleet().placements[WEB].conditions
+    file = read_placement(body)
+    assert file.placement == small_fleet().placements[WEB].placement
+    assert file.conditions == small_fleet().placements[WEB].conditions
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from gitfleet.cli.output import print_table
 from gitfleet.model.forges import StatusState
 from gitfleet.model.state import FleetState
 from gitfleet.views import forge_view, objects_of, readme_text, rollout_lines, table_of
-from gitfleet.views.rollout_pages import bar_of
+from gitfleet.views.page_sections import bar_of
 from gitfleet.views.texts import ViewsText
 from gitfleet.views.workload_rollouts import NOWHERE
 from gitfleet.workload.phases import Phase
@@ -187,8 +187,9 @@ def test_a_commit_has_one_status_for_each_rollout(
 
 def section(*records: RolloutRecord) -> list[str]:
     """The section of the page of the state branch that is about rollouts, without empty lines."""
-    _, found, text = readme_text(fleet(*records)).partition("## Workload rollouts: ")
-    return text.split("\n## ")[0].replace("\n\n", "\n").splitlines() if found else []
+    heading, *_ = ViewsText.WORKLOAD_ROLLOUTS_UNDER_WAY.value.partition("{")
+    _, found, text = readme_text(fleet(*records)).partition(heading)
+    return (found + text).split("\n## ")[0].replace("\n\n", "\n").splitlines()
 
 
 def test_the_page_of_the_state_branch_shows_what_is_under_way() -> None:
@@ -197,7 +198,7 @@ def test_the_page_of_the_state_branch_shows_what_is_under_way() -> None:
 
     first = "| [`shop/web`](rollouts/shop/web.yaml) | `Deployment/web` |"
     assert section(done, under_way) == [
-        "1 under way, 1 with nothing left to do",
+        ViewsText.WORKLOAD_ROLLOUTS_UNDER_WAY(count=1, over=1),
         "| Rollout | Target | Cluster | State | Batch | Ready | Waits for |",
         "| --- | --- | --- | --- | --- | --- | --- |",
         (
@@ -207,10 +208,10 @@ def test_the_page_of_the_state_branch_shows_what_is_under_way() -> None:
         ),
         f"{first} `us-1` | verifyingSpec | 0/4 | □□□□□□□□□□ 0/0 |  |",
     ]
-    assert section(done) == ["0 under way, 1 with nothing left to do"]
+    assert section(done) == [ViewsText.WORKLOAD_ROLLOUTS_UNDER_WAY(count=0, over=1)]
     *_, row = section(done, replace(under_way, clusters=()))
     assert row == f"{first} - | - | - | - | `{NOWHERE}` |"
-    assert section(replace(under_way, clusters=()))[0] == "1 under way, 0 with nothing left to do"
+    assert section(replace(under_way, clusters=()))[0] == ViewsText.WORKLOAD_ROLLOUTS_UNDER_WAY(count=1, over=0)
     assert section() == []
 
 
@@ -225,7 +226,7 @@ def test_a_hostile_message_stays_one_cell_of_the_page() -> None:
 def test_many_clusters_are_cut_off_and_counted() -> None:
     lines = section(rollout_record(*(replace(VERIFYING, cluster=f"c-{n:03d}") for n in range(60))))
     assert len([line for line in lines if line.startswith("| [")]) == 50
-    assert lines[-1] == "and 10 more in [rollouts](rollouts)"
+    assert lines[-1] == ViewsText.AND_MORE_IN(count=10, path="rollouts")
 
 
 @pytest.mark.parametrize(

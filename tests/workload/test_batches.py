@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from gitfleet.api import read
 from gitfleet.api.rollout_plans import RolloutPlan, RolloutStrategy
-from gitfleet.workload.batches import UnusablePlan, batches_of, last_batch, named_pods
+from gitfleet.workload.goals import UnusablePlan, batches_of, last_batch, named_pods
+from gitfleet.workload.texts import WorkloadText
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 INCREASE, DECREASE = RolloutStrategy.INCREASE_FIRST, RolloutStrategy.DECREASE_FIRST
@@ -52,11 +53,10 @@ def test_how_many_pods_are_upgraded_after_each_batch(given_plan: RolloutPlan, sp
 
 
 @pytest.mark.parametrize(
-    ("given_plan", "span", "has"),
-    [(batches(1, 3), 5, 4), (batches(3, 3), 5, 6), (batches("50%", 1), 5, 4)],
+    ("given_plan", "span", "has"), [(batches(1, 3), 5, 4), (batches(3, 3), 5, 6), (batches("50%", 1), 5, 4)]
 )
 def test_batches_that_do_not_add_up(given_plan: RolloutPlan, span: int, has: int) -> None:
-    with pytest.raises(UnusablePlan, match=f"the plan have {has} pods, and {span} are to change; correct"):
+    with pytest.raises(UnusablePlan, match=WorkloadText.BATCHES_PLAN_PODS(sum=has, span=span)):
         batches_of(given_plan, span)
 
 

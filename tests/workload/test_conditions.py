@@ -8,8 +8,7 @@ import pytest
 
 from gitfleet.api.conditions import Status, find_condition
 from gitfleet.api.workload_records import WorkloadConditionType, WorkloadReason
-from gitfleet.workload.conditions import TYPES, entered, message_of, waiting
-from gitfleet.workload.phases import Phase
+from gitfleet.workload.phases import TYPES, Phase, entered, message_of, waiting
 from gitfleet.workload.texts import WorkloadText
 from tests.workload_records import T0, on
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gitfleet.model.held_fields import ABSENT
-from gitfleet.workload.fields import differing
+from gitfleet.model.rollout_fields import ABSENT
+from gitfleet.workload.goals import differing
 
 
 @pytest.mark.parametrize(

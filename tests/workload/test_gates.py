@@ -7,15 +7,14 @@ from dataclasses import replace
 import pytest
 
 from gitfleet.api.workload_records import BatchState, RolloutMode
-from gitfleet.workload.built_in import BUILT_IN
 from gitfleet.workload.cases import Advanced, Case
-from gitfleet.workload.finding import Found
-from gitfleet.workload.handlers import Counts, Goal, Step, Workloads
+from gitfleet.workload.finding import NamedWorkloads
+from gitfleet.workload.handlers import BUILT_IN, Counts, Goal, Step, Workloads
 from gitfleet.workload.handlers.stateful_sets import StatefulSetHandler
 from gitfleet.workload.progress import advance_cluster
 from gitfleet.workload.texts import WorkloadText
 from tests.workload.handlers.models import StatefulSet
-from tests.workload.handlers.playing import Play
+from tests.workload.handlers.playing import Play, always_open
 from tests.workload.test_reverting import NOW, record_of, rolling
 
 
@@ -37,10 +36,10 @@ def advanced(counts: Counts) -> Advanced:
     goal = Goal(mode=RolloutMode.IN_PLACE, strategy=record_of(status).rollout_plan.rollout_strategy, original=6, size=6)
     goal = replace(goal, before=2, upgraded=4)
     model.give(play.handler.scale(play.seen, goal, Step.SECOND).fields[model.live.key])
-    found = Found(target=model.live.key, sources=(), handler=Counting(counts))
+    workloads = NamedWorkloads(target=model.live.key, sources=(), handler=Counting(counts))
     case = Case(
-        record=replace(record_of(status), removing=False), status=status, found=found, seen=play.seen, template="t",
-        wanted_digest="d", snapshot="", applied=True, now=NOW, answers={},
+        record=replace(record_of(status), removing=False), status=status, workloads=workloads, seen=play.seen,
+        template="t", wanted_digest="d", snapshot="", applied=True, now=NOW, answers={}, gate=always_open,
     )  # fmt: skip
     return advance_cluster(case)
 

@@ -14,13 +14,13 @@ from gitfleet.api.objects import GroupKind, key_of
 from gitfleet.api.rollout_plans import RolloutStrategy
 from gitfleet.api.workload_records import RolloutMode
 from gitfleet.api.workload_rollouts import WORKLOAD_KINDS
-from gitfleet.loop.texts import LoopText
-from gitfleet.loop.workload_handlers import usable_handlers
-from gitfleet.model.held_fields import ABSENT
+from gitfleet.fleet.texts import FleetText
+from gitfleet.fleet.workload_handlers import usable_handlers
+from gitfleet.formats.texts import FormatsText
 from gitfleet.model.observations import LiveObject
-from gitfleet.schedule.texts import ScheduleText
-from gitfleet.wiring_plugins import workload_handlers
-from gitfleet.workload import BUILT_IN, Counts, Goal, Step, WorkloadHandler, Workloads
+from gitfleet.model.rollout_fields import ABSENT
+from gitfleet.wiring.plugins import workload_handlers
+from gitfleet.workload.handlers import BUILT_IN, Counts, Goal, Step, WorkloadHandler, Workloads
 from gitfleet.workload.texts import WorkloadText
 from tests.installed import install_example
 
@@ -82,11 +82,7 @@ def test_the_example_counts_and_leaves_the_rest_to_the_base_class(handler: Workl
     ("mode", "names", "expected"),
     [
         (RolloutMode.IN_PLACE, (), ""),
-        (
-            RolloutMode.SOURCE_TO_TARGET,
-            (),
-            ("a " + WorkloadText.PODS_BOTH_CONTENTS_ITSELF(name_of="GameServerSet")),
-        ),
+        (RolloutMode.SOURCE_TO_TARGET, (), "a GameServerSet has pods of both contents itself; leave sourceRef out"),
         (
             RolloutMode.IN_PLACE,
             ("arena-1",),
@@ -115,12 +111,12 @@ def broken() -> WorkloadHandler:
         (
             "Rollout.argoproj.io",
             Misspelt,
-            "Misspelt has no hook count: did you mean counts? Helpers start with an underscore",
+            f"Misspelt has no hook count: {FormatsText.YOU_MEAN(near='counts')} Helpers start with an underscore",
         ),
         ("Rollout.argoproj.io", broken, "unexpected ValueError"),
-        ("Rollout.argoproj.io", dict, LoopText.FACTORY_MADE_NOT_DERIVE_FROM(name="dict")),
+        ("Rollout.argoproj.io", dict, FleetText.FACTORY_MADE_NOT_DERIVE_FROM(name="dict")),
         ("Rollout.argoproj.io", 7, "unexpected TypeError"),
-        ("Deployment.apps", WorkloadHandler, LoopText.GITFLEET_ONE_ITSELF(of_kind="Deployment.apps")),
+        ("Deployment.apps", WorkloadHandler, FleetText.GITFLEET_ONE_ITSELF(of_kind="Deployment.apps")),
     ],
 )
 def test_one_that_cannot_be_used_is_left_out_and_logged(
@@ -128,9 +124,7 @@ def test_one_that_cannot_be_used_is_left_out_and_logged(
 ) -> None:
     with caplog.at_level(logging.WARNING):
         assert usable_handlers({name: make}) == BUILT_IN
-    assert [one.getMessage() for one in caplog.records] == [
-        (f"workload handler {name} " + ScheduleText.CANNOT_USED() + f": {why}")
-    ]
+    assert caplog.messages == [FleetText.WORKLOAD_HANDLER_CANNOT_USED() % (name, why)]
 
 
 def test_a_commit_is_read_with_the_built_in_ones() -> None:

@@ -11,7 +11,7 @@ from gitfleet.api.workload_records import BatchState, RollingState, RolloutMode
 from gitfleet.formats.managed_fields import FIELD_MANAGER
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import ClusterObservation, LiveObject
-from gitfleet.workload.built_in import BUILT_IN
+from gitfleet.workload.handlers import BUILT_IN
 from gitfleet.workload.movement import movement
 from tests.workload.handlers.models import Deployment, Model
 from tests.workload.handlers.playing import Play
@@ -44,6 +44,6 @@ def test_a_source_stays_while_its_pods_come_back(state: tuple[Any, Any], revert:
     status = replace(status, rolling_state=state[0], batch_rolling_state=state[1])
     seen = ClusterObservation(cluster="c1", reachable=True, live={one.live.key: placed(one) for one in (OLD, NEW)})
     failures = Failures()
-    held = movement({KEY: record_of(status)}, {}, {"c1": seen}, BUILT_IN, NOW, failures).held["c1"]
+    held = movement({KEY: record_of(status)}, {}, {"c1": seen}, BUILT_IN, NOW, failures).fields["c1"]
     assert failures.found == ()
     assert held[OLD.live.key.identity].stays is stays

@@ -6,7 +6,9 @@ import pytest
 
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.workload_records import ClusterRolloutStatus, RollingState, RolloutMode
-from gitfleet.workload import BUILT_IN, pods_to_observe
+from gitfleet.model.state import FleetState
+from gitfleet.workload.handlers import BUILT_IN
+from gitfleet.workload.rollouts import HandledRollouts
 from tests.workload.test_reverting import record_of
 
 WEB = ObjectKey("apps", "v1", "Deployment", "web", "web")
@@ -27,4 +29,6 @@ def test_replica_sets_are_read_while_a_deployment_is_rolled_out_in_place(
     state: RollingState, mode: RolloutMode | None, expected: dict[str, set[ObjectKey]]
 ) -> None:
     status = ClusterRolloutStatus(cluster="c1", target=WEB, mode=mode, rolling_state=state)
-    assert pods_to_observe([record_of(status)], BUILT_IN) == expected
+    record = record_of(status)
+    before = FleetState(rollouts={record.key: record})
+    assert HandledRollouts(BUILT_IN).pods_to_observe(before) == expected

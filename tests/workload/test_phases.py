@@ -11,12 +11,12 @@ import pytest
 
 from gitfleet.api.workload_records import BatchState, ClusterRolloutStatus, RollingState
 from gitfleet.errors import GiveUp
-from gitfleet.workload.phases import MOVES, Phase, RolloutEvent, after, phase_of
+from gitfleet.workload.phases import MOVES, Phase, RolloutEvent, StartEvent, after, phase_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "workload-rollouts.md"
 _ENDS = {
-    Phase.SUCCEEDED: {RolloutEvent.TARGET_CHANGED: Phase.VERIFYING_SPEC, RolloutEvent.REMOVED: Phase.ABANDONING},
-    Phase.FAILED: {RolloutEvent.TARGET_CHANGED: Phase.VERIFYING_SPEC, RolloutEvent.REMOVED: Phase.ABANDONING},
+    Phase.SUCCEEDED: {RolloutEvent.TARGET_CHANGED: Phase.VERIFYING_SPEC, StartEvent.REMOVED: Phase.ABANDONING},
+    Phase.FAILED: {RolloutEvent.TARGET_CHANGED: Phase.VERIFYING_SPEC, StartEvent.REMOVED: Phase.ABANDONING},
     Phase.ABANDONED: {RolloutEvent.TARGET_CHANGED: Phase.VERIFYING_SPEC},
 }
 """How a terminal phase is left: by a changed target, and a failed one also when its file goes (`revertOnDelete`)."""
@@ -35,7 +35,7 @@ _BATCH = [
 ]
 
 
-def reached_from(first: Phase, moves: Mapping[tuple[Phase, RolloutEvent], Phase]) -> set[Phase]:
+def reached_from(first: Phase, moves: Mapping[tuple[Phase, RolloutEvent | StartEvent], Phase]) -> set[Phase]:
     """The phases that can come after one, and itself."""
     reached, new = {first}, [first]
     while new:
@@ -58,8 +58,10 @@ def drawn() -> str:
     return "\n".join(["stateDiagram-v2", f"  [*] --> {name_of(Phase.VERIFYING_SPEC)}", *lines, ""])
 
 
-@pytest.mark.parametrize(("phase", "event"), [*product(Phase, RolloutEvent)], ids=lambda one: one.name)
-def test_a_pair_has_the_phase_of_the_table_or_is_an_error_that_names_both(phase: Phase, event: RolloutEvent) -> None:
+@pytest.mark.parametrize(("phase", "event"), [*product(Phase, [*RolloutEvent, *StartEvent])], ids=lambda one: one.name)
+def test_a_pair_has_the_phase_of_the_table_or_is_an_error_that_names_both(
+    phase: Phase, event: RolloutEvent | StartEvent
+) -> None:
     if (phase, event) in MOVES:
         assert after(phase, event) is MOVES[phase, event]
         return
@@ -69,7 +71,7 @@ def test_a_pair_has_the_phase_of_the_table_or_is_an_error_that_names_both(phase:
 
 def test_every_phase_is_reached_and_every_event_moves_something() -> None:
     assert reached_from(Phase.VERIFYING_SPEC, MOVES) == set(Phase)
-    assert {event for _, event in MOVES} == set(RolloutEvent)
+    assert {event for _, event in MOVES} == {*RolloutEvent, *StartEvent}
 
 
 @pytest.mark.parametrize("phase", Phase, ids=lambda one: one.name)
@@ -91,13 +93,13 @@ def test_the_terminal_phases_are_those_of_the_status() -> None:
 
 def test_a_changed_target_or_a_removed_file_abandons_whatever_runs() -> None:
     for phase in (Phase.INITIALIZING, *_BATCH, Phase.FINALISING):
-        for event in (RolloutEvent.TARGET_CHANGED, RolloutEvent.REMOVED):
+        for event in (RolloutEvent.TARGET_CHANGED, StartEvent.REMOVED):
             assert after(phase, event) is Phase.ABANDONING
 
 
 def test_no_batch_is_left_before_its_pods_were_verified() -> None:
     """Between the first pod that rolls and the next batch there is no way around `batchVerifying`."""
-    anew = (RolloutEvent.TARGET_CHANGED, RolloutEvent.REMOVED)
+    anew = (RolloutEvent.TARGET_CHANGED, StartEvent.REMOVED)
     without = {
         (start, event): to
         for (start, event), to in MOVES.items()

@@ -9,26 +9,19 @@ import pytest
 from gitfleet.api import read
 from gitfleet.api.rollout_plans import RolloutPlan
 from gitfleet.api.values import NamespacedName
-from gitfleet.api.workload_records import (
-    BatchState,
-    ClusterRolloutStatus,
-    RollingState,
-    RolloutMode,
-    RolloutRecord,
-)
+from gitfleet.api.workload_records import BatchState, ClusterRolloutStatus, RollingState, RolloutMode, RolloutRecord
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import DeletePod, Patch
-from gitfleet.workload.built_in import BUILT_IN
 from gitfleet.workload.cases import Case
-from gitfleet.workload.finding import Found
+from gitfleet.workload.finding import NamedWorkloads
 from gitfleet.workload.goals import goal_of
-from gitfleet.workload.handlers import Goal, Step
+from gitfleet.workload.handlers import BUILT_IN, Goal, Step
 from gitfleet.workload.movement import movement
 from gitfleet.workload.progress import advance_cluster
 from gitfleet.workload.texts import WorkloadText
 from tests.workload.handlers.models import CloneSet, DaemonSet, Deployment, Model, StatefulSet
-from tests.workload.handlers.playing import Play, hold_new_template
+from tests.workload.handlers.playing import Play, always_open, hold_new_template
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 KEY = NamespacedName("web", "web")
@@ -56,10 +49,13 @@ def abandon(play: Play, status: ClusterRolloutStatus) -> tuple[ClusterRolloutSta
     said = list[str]()
     for passes in range(200):
         record, handler = record_of(status), BUILT_IN[play.target.live.key.group_kind]
-        found = Found(target=play.target.live.key, sources=tuple(one.live.key for one in play.sources), handler=handler)
+        workloads = NamedWorkloads(
+            target=play.target.live.key, sources=tuple(one.live.key for one in play.sources), handler=handler
+        )
         case = Case(
-            record=record, status=status, found=found, seen=play.seen, template=status.new_template, wanted_digest="d",
-            snapshot="", applied=True, now=NOW, answers={},
+            record=record, status=status, workloads=workloads, seen=play.seen,
+            template=status.new_template, wanted_digest="d", snapshot="", applied=True, now=NOW, answers={},
+            gate=always_open,
         )  # fmt: skip
         advanced = advance_cluster(case)
         status = advanced.status
@@ -123,14 +119,8 @@ def test_all_pods_have_the_older_content_before_it_is_over(model: Model) -> None
 @pytest.mark.parametrize(
     ("model", "why"),
     [
-        (
-            Deployment.running("web", 6),
-            WorkloadText.NO_LONGER_TEMPLATE_BEFORE(name_of="Deployment/web/web"),
-        ),
-        (
-            DaemonSet.running("web", 6),
-            WorkloadText.MAKES_PODS_NEWEST_TEMPLATE_ALONE(name_of="DaemonSet/web/web"),
-        ),
+        (Deployment.running("web", 6), WorkloadText.NO_LONGER_TEMPLATE_BEFORE(name_of="Deployment/web/web")),
+        (DaemonSet.running("web", 6), WorkloadText.MAKES_PODS_NEWEST_TEMPLATE_ALONE(name_of="DaemonSet/web/web")),
     ],
 )
 def test_what_cannot_go_back_says_so_and_keeps_its_pods(model: Model, why: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gitfleet.api import envelopes
+from gitfleet.api.bindings import ClusterContent
 from gitfleet.api.envelopes import MAX_ENTRY_BYTES, is_envelope
 from gitfleet.api.objects import Manifest
 from gitfleet.api.overrides import JsonPatch
@@ -16,10 +17,13 @@ from gitfleet.api.placements import Placement
 from gitfleet.api.placing_policy import USUAL_POLICY, KindPattern, PlacingPolicy, PlacingRule
 from gitfleet.api.texts import ApiText
 from gitfleet.formats.canonical_json import digest_of
+from gitfleet.formats.texts import FormatsText
 from gitfleet.formats.yaml_reader import Profile, read_documents
 from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState, PlacementRecord
-from gitfleet.works import WorksMemo, overrides_for, render_fleet, works_when_done
+from gitfleet.works import WorksMemo, content_for, render_fleet, works_when_done
+from gitfleet.works.texts import WorksText
+from tests.texts import part
 from tests.works.builders import (
     EAST,
     NAMESPACE,
@@ -120,6 +124,7 @@ def of(kind: str, namespace: str = "", name: str = "n") -> dict[str, Any]:
 
 
 KUBE_SYSTEM = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}}
+RESERVED = ApiText.NAMESPACE_RESERVED_CANNOT_PLACED(key="kube-system")
 NO_OBJECTS: list[tuple[Any, str]] = [
     ({**inside("web"), "metadata": "x"}, ("x " + ApiText.NOT_OBJECT_METADATA_NOT_MAPPING())),
     ({**inside("web"), "metadata": ["x"]}, ("x " + ApiText.NOT_OBJECT_METADATA_NOT_MAPPING())),
@@ -128,16 +133,25 @@ NO_OBJECTS: list[tuple[Any, str]] = [
     ({**inside("web"), "kind": "/../A"}, ("x " + ApiText.KIND_NAME_NO_OBJECT())),
     (inside("web", "/../../evil"), ("x " + ApiText.KIND_NAME_NO_OBJECT())),
     (inside("../web"), ("x " + ApiText.NAMESPACE_NO_NAMESPACE_CALLED())),
-    ({**inside(), "metadata": {"name": "a", "namespace": "web", "labels": "x"}}, "x has labels or annotations that"),
-    ({**inside(), "metadata": {"name": "a", "namespace": "web", "annotations": "x"}}, "x has labels or annotations"),
+    (
+        {**inside(), "metadata": {"name": "a", "namespace": "web", "labels": "x"}},
+        f"x {ApiText.LABELS_ANNOTATIONS_NOT_MAPPING()}",
+    ),
+    (
+        {**inside(), "metadata": {"name": "a", "namespace": "web", "annotations": "x"}},
+        f"x {ApiText.LABELS_ANNOTATIONS_NOT_MAPPING()}",
+    ),
 ]
 
 
 @pytest.mark.parametrize(
     ("subject", "message"),
     [
-        (envelope("ClusterResourceEnvelope", "", inside("web")), "x lies in namespace web, and only cluster-scoped"),
-        (envelope("ResourceEnvelope", "web", inside()), "x has no namespace"),
+        (
+            envelope("ClusterResourceEnvelope", "", inside("web")),
+            f"x {ApiText.LIES_NAMESPACE_ONLY_CLUSTER_SCOPED(namespace='web')}",
+        ),
+        (envelope("ResourceEnvelope", "web", inside()), f"x {ApiText.NO_NAMESPACE_ONLY_OBJECTS_ENVELOPE()}"),
         (
             envelope("ResourceEnvelope", "web", inside("other")),
             ("x " + ApiText.LIES_NAMESPACE_NOT_ENVELOPE_OWN(namespace="other")),
@@ -149,22 +163,34 @@ NO_OBJECTS: list[tuple[Any, str]] = [
         (obj(FLEET, "ResourceEnvelope", "e", "web", data="text"), ApiText.DATA_NOT_MAPPING()),
         (obj(FLEET, "ResourceEnvelope", "e", "web", data=7), ApiText.DATA_NOT_MAPPING()),
         (obj("v1", "ConfigMap", "e", "web", metadata=ANNOTATED, data="hunter2"), ApiText.DATA_NOT_MAPPING()),
-        (envelope("ResourceEnvelope", "web", of("ClusterRole", "web")), "x is of ClusterRole, a cluster-scoped kind"),
-        (envelope("ResourceEnvelope", "web", of("ClusterRole")), "x has no namespace"),
+        (
+            envelope("ResourceEnvelope", "web", of("ClusterRole", "web")),
+            f"x is of ClusterRole, {ApiText.CLUSTER_SCOPED_KIND_NAMESPACE()}",
+        ),
+        (envelope("ResourceEnvelope", "web", of("ClusterRole")), f"x {ApiText.NO_NAMESPACE_ONLY_OBJECTS_ENVELOPE()}"),
         (
             envelope("ClusterResourceEnvelope", "", of("Role")),
             ("x is of Role, " + ApiText.NAMESPACED_KIND_NO_NAMESPACE()),
         ),
-        (envelope("ClusterResourceEnvelope", "", of("Role", "web")), "x lies in namespace web"),
-        (envelope("ClusterResourceEnvelope", "", KUBE_SYSTEM), "x is namespace kube-system, which is reserved"),
-        (config(x=json.dumps(KUBE_SYSTEM)), "x is namespace kube-system, which is reserved"),
-        (config(x="a: ["), "x: line 1: the YAML cannot be read"),
-        (config(x="a: &top [*top]"), "x: line 1: an anchor contains an alias of itself"),
-        (config(x="a: 1\na: 2"), 'x: line 2: the key "a" is given twice'),
-        (config(x="a: .inf"), "x: line 1: infinity and not-a-number cannot be written in JSON"),
-        (config(x="x" * (MAX_ENTRY_BYTES + 1)), "x: line 1: has 1048577 bytes"),
-        (config(x=QUOTA.replace("namespace: web", "namespace: other")), "x lies in namespace other"),
-        (config(x="[" * 40_000), "x: line 1: nested more than 200 levels deep"),
+        (
+            envelope("ClusterResourceEnvelope", "", of("Role", "web")),
+            f"x {ApiText.LIES_NAMESPACE_ONLY_CLUSTER_SCOPED(namespace='web')}",
+        ),
+        (envelope("ClusterResourceEnvelope", "", KUBE_SYSTEM), f"x {RESERVED}"),
+        (config(x=json.dumps(KUBE_SYSTEM)), f"x {RESERVED}"),
+        (config(x="a: ["), f"x: line 1: {part(FormatsText.YAML_CANNOT_READ)}"),
+        (config(x="a: &top [*top]"), f"x: line 1: {FormatsText.ANCHOR_CONTAINS_ALIAS_ITSELF()}"),
+        (config(x="a: 1\na: 2"), f"x: line 2: {FormatsText.KEY_GIVEN_TWICE_ONE_MAPPING(key='a')}"),
+        (config(x="a: .inf"), f"x: line 1: {FormatsText.INFINITY_NOT_NUMBER_CANNOT_WRITTEN()}"),
+        (
+            config(x="x" * (MAX_ENTRY_BYTES + 1)),
+            f"x: line 1: {FormatsText.BYTES_MORE_READ(count=MAX_ENTRY_BYTES + 1, limit=MAX_ENTRY_BYTES)}",
+        ),
+        (
+            config(x=QUOTA.replace("namespace: web", "namespace: other")),
+            f"x {ApiText.LIES_NAMESPACE_NOT_ENVELOPE_OWN(namespace='other')}",
+        ),
+        (config(x="[" * 40_000), f"x: line 1: {FormatsText.NESTED_MORE_LEVELS_DEEP(max_depth=200)}"),
         (config(x="hunter2"), ("x " + ApiText.NOT_OBJECT())),
     ],
 )
@@ -181,7 +207,8 @@ def test_what_cannot_be_unwrapped_is_the_works_error(subject: Manifest, message:
 
 def test_an_object_in_an_envelope_and_beside_it_is_an_error() -> None:
     quota = obj("v1", "ResourceQuota", "quota", "web")
-    assert "ResourceQuota/web/quota is placed twice" in (render((quota, config(x=QUOTA))).error or "")
+    twice = WorksText.PLACED_TWICE_SEARCH_ENVELOPES_BESIDE(manifest="ResourceQuota/web/quota")
+    assert twice in (render((quota, config(x=QUOTA))).error or "")
 
 
 def test_overrides_reach_into_envelopes() -> None:
@@ -189,14 +216,14 @@ def test_overrides_reach_into_envelopes() -> None:
     change = override("ro", quota, rule(JsonPatch("replace", "/spec/hard/pods", "9")), ns="web")
     wrapped = config(x=QUOTA)
     broken = obj("v1", "ConfigMap", "broken", "web", metadata=ANNOTATED, data={"x": "a: ["})
-    assert overrides_for(WEB, snapshot(broken, wrapped), [change], EAST) == ((), ("web/ro-0",))
+    assert content_for(WEB, snapshot(broken, wrapped), [change], EAST) == ClusterContent((), ("web/ro-0",))
     assert bodies(render((wrapped,), [change]))[0]["spec"] == {"hard": {"pods": "9"}}
 
 
 def test_overrides_of_the_envelope_itself_come_first() -> None:
     wrapped = config(x="not: an object of Kubernetes")
     mend = override("ro", wrapped, rule(JsonPatch("replace", "/data/x", QUOTA)), ns="web")
-    assert overrides_for(WEB, snapshot(wrapped), [mend], EAST) == ((), ("web/ro-0",))
+    assert content_for(WEB, snapshot(wrapped), [mend], EAST) == ClusterContent((), ("web/ro-0",))
     assert [str(m.key) for m in render((wrapped,), [mend]).manifests] == ["ResourceQuota/web/quota"]
 
 
@@ -238,19 +265,24 @@ SERVICE = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "kubernet
 @pytest.mark.parametrize(
     ("subject", "patch", "policy", "said"),
     [
-        (config(x=QUOTA), OTHER, DENYING, "kind is denied by spec.policy.deny[0]"),
-        (PLAIN, MADE_ENVELOPE, DENYING, "kind is denied by spec.policy.deny[0]"),
-        (config(x=QUOTA), OTHER, FOR_WEB, "kind is denied by spec.policy.deny[0]"),
+        (config(x=QUOTA), OTHER, DENYING, f"kind {ApiText.DENIED_SPEC_POLICY_DENY_FLEETCONFIG(index=0)}"),
+        (PLAIN, MADE_ENVELOPE, DENYING, f"kind {ApiText.DENIED_SPEC_POLICY_DENY_FLEETCONFIG(index=0)}"),
+        (config(x=QUOTA), OTHER, FOR_WEB, f"kind {ApiText.DENIED_SPEC_POLICY_DENY_FLEETCONFIG(index=0)}"),
         (config(x=QUOTA), OTHER, FOR_API, ""),
         (config(x=QUOTA), OTHER, LETTING, ""),
         (config(x=json.dumps(ROLE_BINDING)), JsonPatch("add", "/metadata/labels", {"a": "b"}), DENYING, ""),
-        (config(x=QUOTA), JsonPatch("add", "/data/y", json.dumps(KUBE_SYSTEM)), LETTING, "y is namespace kube-system"),
-        (config(x=QUOTA), JsonPatch("add", "/data/y", QUOTA.replace(": web", ": kube-system")), LETTING, "y lies in"),
+        (config(x=QUOTA), JsonPatch("add", "/data/y", json.dumps(KUBE_SYSTEM)), LETTING, f"y {RESERVED}"),
+        (
+            config(x=QUOTA),
+            JsonPatch("add", "/data/y", QUOTA.replace(": web", ": kube-system")),
+            LETTING,
+            f"y {ApiText.LIES_NAMESPACE_NOT_ENVELOPE_OWN(namespace='kube-system')}",
+        ),
         (
             obj("v1", "ConfigMap", "wrapper", "default", metadata=ANNOTATED, data={}),
             JsonPatch("add", "/data/y", json.dumps(SERVICE)),
             LETTING,
-            "name is an object that each API server makes for itself",
+            f"name {ApiText.OBJECT_EACH_API_SERVER_MAKES()}",
         ),
     ],
 )

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.bindings import Binding, BindingState, ClusterContent
 from gitfleet.api.clusters import ClusterStatus, MemberCluster, PropertyValue
-from gitfleet.api.labels import LabelRequirement, LabelSelector
+from gitfleet.api.labels import LabelOperator, LabelRequirement, LabelSelector
 from gitfleet.api.overrides import JsonPatch, OverridePlacement
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot
@@ -160,18 +160,20 @@ def test_an_override_that_cannot_be_read_is_named_with_all_its_snapshots_and_hol
 
 def test_the_labels_that_overrides_look_at() -> None:
     term = rule(region="eu").cluster_terms or ()
-    expression = LabelSelector(match_labels={"tier": "gold"}, match_expressions=(LabelRequirement("zone", "Exists"),))
+    expression = LabelSelector(
+        match_labels={"tier": "gold"}, match_expressions=(LabelRequirement("zone", LabelOperator.EXISTS),)
+    )
     looks = override("looks", NAMESPACE, replace(rule(), cluster_terms=(replace(term[0], label_selector=expression),)))
     value = "${MEMBER-CLUSTER-LABEL-KEY-region} ${MEMBER-CLUSTER-LABEL-KEY-disk} ${MEMBER-CLUSTER-NAME}"
     reads = override("reads", SETTINGS, rule(JsonPatch("add", "/data/x", value)), ns="web")
     blind = override("blind", ROLE, rule(delete=True))
     references: Any = {
-        "east": (("looks-0",), ("web/reads-0",)),
-        "west": (("blind-0", "not-there-0"), ()),
-        "gone": (("looks-0",), ()),
+        "east": ClusterContent(("looks-0",), ("web/reads-0",)),
+        "west": ClusterContent(("blind-0", "not-there-0")),
+        "gone": ClusterContent(("looks-0",)),
     }
     assert pinned_labels(references, (looks, reads, blind), CLUSTERS) == {
-        "east": (("disk", None), ("region", "eu"), ("tier", "gold"), ("zone", None)),
+        "east": (("disk", None), ("region", "eu"), ("tier", "gold"), ("zone", None))
     }
     assert pinned_labels({}, (looks,), CLUSTERS) == {}
 
@@ -181,7 +183,7 @@ def test_the_annotations_and_properties_that_overrides_look_at_are_those_of_the_
     reads = override("reads", SETTINGS, rule(JsonPatch("add", "/data", {"x": value})), ns="web")
     status = ClusterStatus(properties={"c/d": PropertyValue("2"), "other": PropertyValue("3")})
     noted = replace(EAST, annotations={"a/b": "new"}, status=status)
-    pinned = pinned_labels({"east": ((), ("web/reads-0",))}, (reads,), {"east": noted})
+    pinned = pinned_labels({"east": ClusterContent((), ("web/reads-0",))}, (reads,), {"east": noted})
     assert pinned == {"east": (("annotation:a/b", "new"), ("property:c/d", "2"), ("region", "eu"))}
     beside = (("annotation:a/b", "new"), ("property:c/d", "2")), (("annotation:a/b", None), ("property:c/d", None))
     both, looked_at = {"east": noted, "west": WEST}, dict(zip(CLUSTERS, beside, strict=True))

@@ -18,9 +18,11 @@ from gitfleet.api import read
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.overrides import Override, override_type
 from gitfleet.api.snapshots import OverrideSnapshot
+from gitfleet.api.texts import ApiText
 from gitfleet.desired import manifests_of, parse_file
 from gitfleet.formats.canonical_json import canonical_json
 from gitfleet.snapshots import strip
+from tests.texts import part
 from tests.works.builders import WEST, bodies, manifest, obj, render
 
 DATA: Final = Path(__file__).parents[1] / "data"
@@ -32,10 +34,11 @@ CASES: Final[list[Any]] = [
     if "patch" in case and not case.get("disabled")
 ]
 NARROWER: Final = {
-    "test, move and copy are no operations of KubeFleet's overrides": "must be one of 'add', 'remove', 'replace'",
-    "a rule that does nothing is a slip, as in KubeFleet": "needs at least one patch with overrideType JSONPatch",
-    "an empty key is a doubled or final slash, as in KubeFleet": "has an empty part, by a doubled or final slash",
-    "an unknown field is a slip in every file": "is not a known field",
+    "test, move and copy are no operations of KubeFleet's overrides": part(ApiText.MUST_ONE)
+    + "'add', 'remove', 'replace'",
+    "a rule that does nothing is a slip, as in KubeFleet": ApiText.NEEDS_LEAST_ONE_PATCH_OVERRIDETYPE(),
+    "an empty key is a doubled or final slash, as in KubeFleet": ApiText.EMPTY_PART_DOUBLED_FINAL_SLASH(),
+    "an unknown field is a slip in every file": part(ApiText.NOT_KNOWN_FIELD),
 }
 """Why a case that the suite lets pass is refused, with what the sentence says."""
 NULL_PUT: Final = {"missing 'value' parameter to add": [1, None], "missing 'value' parameter to replace": [None]}

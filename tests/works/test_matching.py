@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from gitfleet.api.cluster_selectors import ClusterSelectorTerm
-from gitfleet.api.labels import LabelRequirement, LabelSelector
+from gitfleet.api.bindings import ClusterContent
 from gitfleet.api.overrides import OverridePlacement, OverrideRule
 from gitfleet.api.placements import PlacementKey
-from gitfleet.works import overrides_by_cluster, overrides_for
+from gitfleet.works import content_for, contents_by_cluster
 from tests.works.builders import EAST, NAMESPACE, ROLE, SETTINGS, WEB, WEST, obj, override, rule, snapshot
 
 ALL = snapshot(NAMESPACE, SETTINGS, ROLE)
@@ -22,31 +21,25 @@ def test_an_override_concerns_the_clusters_and_objects_it_selects() -> None:
         override("hit", SETTINGS, rule(region="us"), rule(region="eu"), ns="web"),
         override("nobody", ROLE, OverrideRule(cluster_terms=None)),
     ]
-    assert overrides_by_cluster(WEB, ALL, overrides, (EAST, WEST)) == {
-        "east": (("a-0", "z-0"), ("web/hit-0",)),
-        "west": (("z-0",), ("web/hit-0",)),
+    assert contents_by_cluster(WEB, ALL, overrides, (EAST, WEST)) == {
+        "east": ClusterContent(("a-0", "z-0"), ("web/hit-0",)),
+        "west": ClusterContent(("z-0",), ("web/hit-0",)),
     }
-    assert overrides_for(WEB, ALL, overrides[1:2], WEST) == ((), ())
-    assert overrides_by_cluster(WEB, ALL, (), (EAST, WEST)) == {}
+    assert content_for(WEB, ALL, overrides[1:2], WEST) == ClusterContent((), ())
+    assert contents_by_cluster(WEB, ALL, (), (EAST, WEST)) == {}
 
 
 def test_a_namespace_override_concerns_a_snapshot_with_objects_of_that_namespace_alone() -> None:
     change = override("cro", NAMESPACE, rule())
-    assert overrides_for(WEB, snapshot(SETTINGS), [change], EAST) == (("cro-0",), ())
-    assert overrides_for(WEB, snapshot(ROLE), [change], EAST) == ((), ())
+    assert content_for(WEB, snapshot(SETTINGS), [change], EAST) == ClusterContent(("cro-0",), ())
+    assert content_for(WEB, snapshot(ROLE), [change], EAST) == ClusterContent((), ())
 
 
 def test_an_override_may_name_its_placement() -> None:
     here = override("here", SETTINGS, rule(), ns="web", placement=OverridePlacement("web", "Cluster"))
     namespaced = override("there", SETTINGS, rule(), ns="web", placement=OverridePlacement("web", "Namespaced"))
     both = [here, namespaced]
-    assert overrides_for(WEB, ALL, both, EAST) == ((), ("web/here-0",))
-    assert overrides_for(PlacementKey("", "api"), ALL, both, EAST) == ((), ())
-    assert overrides_for(PlacementKey("web", "web"), ALL, both, EAST) == ((), ("web/there-0",))
-    assert overrides_for(PlacementKey("shop", "web"), ALL, both, EAST) == ((), ())
-
-
-def test_a_selector_that_cannot_be_used_is_not_hidden() -> None:
-    term = ClusterSelectorTerm(label_selector=LabelSelector(match_expressions=(LabelRequirement("a", "Near"),)))
-    wrong = override("cro", ROLE, OverrideRule(cluster_terms=(term,)))
-    assert overrides_for(WEB, ALL, [wrong], EAST) == (("cro-0",), ())
+    assert content_for(WEB, ALL, both, EAST) == ClusterContent((), ("web/here-0",))
+    assert content_for(PlacementKey("", "api"), ALL, both, EAST) == ClusterContent((), ())
+    assert content_for(PlacementKey("web", "web"), ALL, both, EAST) == ClusterContent((), ("web/there-0",))
+    assert content_for(PlacementKey("shop", "web"), ALL, both, EAST) == ClusterContent((), ())

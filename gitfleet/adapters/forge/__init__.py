@@ -6,7 +6,8 @@ entry points look.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final
 
 from gitfleet import extra
@@ -17,35 +18,32 @@ from gitfleet.ports.forges import Forge, ForgeAccess, ForgeFactory
 
 def github(access: ForgeAccess) -> Forge:
     """GitHub, or GitHub Enterprise Server where a URL is given."""
-    try:
+    with _needs("PyGithub"):
         from gitfleet.adapters.forge.github_client import GitHub
-    except ImportError as error:
-        raise _missing("PyGithub") from error
     return GitHub(access)
 
 
 def gitea(access: ForgeAccess) -> Forge:
     """Gitea or Forgejo."""
-    try:
+    with _needs("PyGithub"):
         from gitfleet.adapters.forge.github_client import Gitea
-    except ImportError as error:
-        raise _missing("PyGithub") from error
     return Gitea(access)
 
 
 def gitlab(access: ForgeAccess) -> Forge:
     """GitLab: gitlab.com, or the server of the URL."""
-    try:
+    with _needs("python-gitlab"):
         from gitfleet.adapters.forge.gitlab_client import GitLab
-    except ImportError as error:
-        raise _missing("python-gitlab") from error
     return GitLab(access)
 
 
-def _missing(package: str) -> MissingPart:
-    return MissingPart(
-        ForgeText.PACKAGE_NOT_INSTALLED(package=package), hint=ForgeText.INSTALL_IT_WITH(extra=extra("forges"))
-    )
+@contextmanager
+def _needs(package: str) -> Iterator[None]:
+    try:
+        yield
+    except ImportError as error:
+        hint = ForgeText.INSTALL_IT_WITH(extra=extra("forges"))
+        raise MissingPart(ForgeText.PACKAGE_NOT_INSTALLED(package=package), hint=hint) from error
 
 
 BUILT_IN: Final[Mapping[str, ForgeFactory]] = {"gitea": gitea, "github": github, "gitlab": gitlab}

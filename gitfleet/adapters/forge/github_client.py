@@ -61,10 +61,10 @@ class GitHub:
         repository = self._client.create_from_raw_data(Repository, {"url": self._path})
         if closed_of:
             source = f"{self._repository.partition('/')[0]}:{closed_of}"
-            found = repository.get_pulls("closed", self._newest, "desc", base=target, head=source)
+            pulls = repository.get_pulls("closed", self._newest, "desc", base=target, head=source)
         else:
-            found = repository.get_pulls("open", base=target)
-        for pull in self._all(found, PAGE if closed_of else _MOST):
+            pulls = repository.get_pulls("open", base=target)
+        for pull in self._all(pulls, PAGE if closed_of else _MOST):
             of, branch = pull["head"]["repo"], pull["head"]["ref"]
             own = pull["base"]["ref"] == target and of is not None and of["full_name"].lower() == self._repository
             if own and (not closed_of or (branch == closed_of and pull["merged_at"] is None)):
@@ -75,7 +75,7 @@ class GitHub:
         """Forge.open_pull."""
         repository = self._client.create_from_raw_data(Repository, {"url": self._path})
         made = repository.create_pull(base=target, head=pull.branch, title=pull.title, body=pull.body)
-        return PullRequest(branch=pull.branch, title=pull.title, body=pull.body, number=_said(made)["number"])
+        return PullRequest(branch=pull.branch, title=pull.title, body=pull.body, number=_fields_of(made)["number"])
 
     @read_strictly
     def edit_pull(self, pull: PullRequest) -> None:
@@ -91,13 +91,13 @@ class GitHub:
     def statuses(self, commit: str) -> Iterator[CommitStatus]:
         """Forge.statuses."""
         newest: dict[str, dict[str, Any]] = {}
-        for said in self._all(self._commit(commit).get_statuses()):
-            if said["id"] > newest.get(said["context"], {"id": 0})["id"]:
-                newest[said["context"]] = said
-        for context, said in newest.items():
-            word = said.get("state") or said.get("status") or ""  # Gitea calls it status
+        for status in self._all(self._commit(commit).get_statuses()):
+            if status["id"] > newest.get(status["context"], {"id": 0})["id"]:
+                newest[status["context"]] = status
+        for context, status in newest.items():
+            word = status.get("state") or status.get("status") or ""  # Gitea calls it status
             state = _STATES.get(word, StatusState.PENDING)
-            yield CommitStatus(context=context, state=state, description=said.get("description") or "")
+            yield CommitStatus(context=context, state=state, description=status.get("description") or "")
 
     @read_strictly
     def set_status(self, commit: str, status: CommitStatus) -> None:
@@ -109,8 +109,8 @@ class GitHub:
         """Forge.comments."""
         user = self._user()
         for comment in self._all(self._pull(number).get_issue_comments()):
-            by = comment["user"]
-            own = by is not None and (by["id"] == user if user is not None else by["login"].endswith(_APP))
+            author = comment["user"]
+            own = author is not None and (author["id"] == user if user is not None else author["login"].endswith(_APP))
             yield Comment(id=comment["id"], body=comment["body"] or "", own=own)
 
     @read_strictly
@@ -125,14 +125,14 @@ class GitHub:
     def _user(self) -> int | None:
         """The id of the token's user; None where it may not ask, as the token of an app's installation on GitHub."""
         try:
-            return _said(self._client.get_user().complete()).get("id")
+            return _fields_of(self._client.get_user().complete()).get("id")
         except GiveUp:
             return None
 
-    def _all(self, found: Iterable[GithubObject], most: int = _MOST) -> Iterator[dict[str, Any]]:
+    def _all(self, pages: Iterable[GithubObject], most: int = _MOST) -> Iterator[dict[str, Any]]:
         """What the pages of a list say, as many as are read."""
         try:
-            yield from map(_said, islice(found, most))
+            yield from map(_fields_of, islice(pages, most))
         except AssertionError as error:  # PyGithub's word for an address of another host
             raise Forbidden(ForgeText.FORGE_NAMES_ADDRESSES_ANOTHER_HOST(host=self.host)) from error
 
@@ -144,10 +144,10 @@ class GitHub:
         return self._client.create_from_raw_data(Commit, {"url": f"{self._path}/commits/{commit}", "sha": commit})
 
 
-def _said(one: GithubObject) -> dict[str, Any]:
+def _fields_of(resource: GithubObject) -> dict[str, Any]:
     """What a response had of an object; asking the object for what it lacks would follow the URL that it names."""
-    said: dict[str, Any] = GithubObject.raw_data.__get__(one)
-    return said
+    fields: dict[str, Any] = GithubObject.raw_data.__get__(resource)
+    return fields
 
 
 class Gitea(GitHub):

@@ -53,12 +53,12 @@ class GitLab:
             if closed_of
             else {"state": "opened"}
         )
-        found = self._project.mergerequests.list(target_branch=target, iterator=True, **of)
-        for one in islice(found, PAGE if closed_of else _MOST):
-            own = one.source_project_id == one.target_project_id and one.target_branch == target
-            if own and closed_of in ("", one.source_branch):
-                text = one.description or ""
-                yield PullRequest(branch=one.source_branch, title=one.title, body=text, number=one.iid)
+        pulls = self._project.mergerequests.list(target_branch=target, iterator=True, **of)
+        for pull in islice(pulls, PAGE if closed_of else _MOST):
+            own = pull.source_project_id == pull.target_project_id and pull.target_branch == target
+            if own and closed_of in ("", pull.source_branch):
+                text = pull.description or ""
+                yield PullRequest(branch=pull.source_branch, title=pull.title, body=text, number=pull.iid)
 
     @read_strictly
     def open_pull(self, pull: PullRequest, target: str) -> PullRequest:
@@ -80,10 +80,10 @@ class GitLab:
     @read_strictly
     def statuses(self, commit: str) -> Iterator[CommitStatus]:
         """Forge.statuses."""
-        found = self._project.commits.get(commit, lazy=True).statuses.list(iterator=True)
-        for one in islice(found, _MOST):
-            state = _STATES.get(one.status, StatusState.PENDING)
-            yield CommitStatus(context=one.name, state=state, description=one.description or "")
+        statuses = self._project.commits.get(commit, lazy=True).statuses.list(iterator=True)
+        for status in islice(statuses, _MOST):
+            state = _STATES.get(status.status, StatusState.PENDING)
+            yield CommitStatus(context=status.name, state=state, description=status.description or "")
 
     @read_strictly
     def set_status(self, commit: str, status: CommitStatus) -> None:

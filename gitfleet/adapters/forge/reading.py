@@ -27,21 +27,21 @@ def read_strictly(call: Callable[Concatenate[_Forge, P], T]) -> Callable[Concate
     @wraps(call)
     def reading(forge: _Forge, *args: P.args, **options: P.kwargs) -> T:
         try:
-            found = call(forge, *args, **options)
-            rows = tuple(found) if isinstance(found, Iterator) else (found,)
+            returned = call(forge, *args, **options)
+            rows = tuple(returned) if isinstance(returned, Iterator) else (returned,)
             for row in rows:
                 _check_types(row)
         except GitfleetError:
             raise
         except Exception as error:  # the libraries raise whatever their reading comes upon
-            what = ForgeText.ANSWERS_OTHERWISE_API_SAYS(name=call.__name__, name_2=type(error).__name__)
-            raise ForgeUnavailable(f"the forge {forge.host} {what}") from error
-        return cast(T, rows) if isinstance(found, Iterator) else found
+            reason = ForgeText.ANSWERS_OTHERWISE_API_SAYS(name=call.__name__, name_2=type(error).__name__)
+            raise ForgeUnavailable(f"the forge {forge.host} {reason}") from error
+        return cast(T, rows) if isinstance(returned, Iterator) else returned
 
     return cast(Callable[Concatenate[_Forge, P], T], reading)
 
 
 def _check_types(row: object) -> None:
-    for name, wanted in get_type_hints(type(row)).items():
-        if type(getattr(row, name)) is not wanted:
-            raise TypeError(ForgeText.IS_NO(name=name, name_2=wanted.__name__))
+    for name, expected in get_type_hints(type(row)).items():
+        if type(getattr(row, name)) is not expected:
+            raise TypeError(ForgeText.IS_NO(name=name, name_2=expected.__name__))

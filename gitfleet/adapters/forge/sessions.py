@@ -15,7 +15,7 @@ import requests
 import urllib3
 from requests.adapters import HTTPAdapter
 
-from gitfleet.adapters.bounded_reads import pools_with_limit
+from gitfleet.adapters.bounded_reads import pools_with_limit, read_body
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.forge.texts import ForgeText
 from gitfleet.errors import BadInput, Forbidden, ForgeUnavailable, GitfleetError, NoResponse
@@ -77,16 +77,16 @@ class ForgeAdapter(HTTPAdapter):
         except (NoResponse, requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
             raise ForgeUnavailable(ForgeText.FORGE_NOT_ANSWER(host=self._host, why=_why(error))) from error
         headers = {name.lower(): value for name, value in response.headers.items()}
-        what = f"{request.method} {urlsplit(request.url or '').path}"
+        request_line = f"{request.method} {urlsplit(request.url or '').path}"
         refusal = error_of(response.status_code, headers, content, now=SystemClock().now().timestamp())
         if refusal is not None:
-            raise self._named(refusal, what)
+            raise self._named(refusal, request_line)
         response.raw = io.BytesIO(content or b"")
         return response
 
-    def _named(self, error: GitfleetError, what: str) -> GitfleetError:
+    def _named(self, error: GitfleetError, request_line: str) -> GitfleetError:
         """The error with the forge and the request in front."""
-        text = masked(f"the forge {self._host} {error} ({what})", [self._token])
+        text = masked(f"the forge {self._host} {error} ({request_line})", [self._token])
         if isinstance(error, ForgeUnavailable):
             return ForgeUnavailable(text, after=error.after)
         return type(error)(text, hint=error.hint)
@@ -100,15 +100,15 @@ def error_of(status: int, headers: Mapping[str, str], content: bytes | None, *, 
         return ForgeUnavailable(ForgeText.ANSWERS_MORE_MIB(most_bytes=MOST_BYTES // 2**20))
     if 300 <= status < 400:
         return Forbidden(ForgeText.REDIRECTS_ANOTHER_ADDRESS())
-    said = _message(content)
+    reason = _message(content)
     after = _seconds(headers, now)
-    limited = after is not None or any(sign in said.lower() for sign in _RATE_LIMIT_SIGNS)
+    limited = after is not None or any(sign in reason.lower() for sign in _RATE_LIMIT_SIGNS)
     if status in _BUSY or status >= 500 or (status == 403 and limited):
-        return ForgeUnavailable(f"answers {status}{said}", after=after)
+        return ForgeUnavailable(f"answers {status}{reason}", after=after)
     if status in (401, 403):
-        return Forbidden(ForgeText.REFUSES_TOKEN(status=status, why=said))
+        return Forbidden(ForgeText.REFUSES_TOKEN(status=status, why=reason))
     if status >= 400:
-        return BadInput(f"refuses a request: {status}{said}")
+        return BadInput(f"refuses a request: {status}{reason}")
     if status not in (200, 201, 204) or not (status == 204 or _is_json(content)):
         return ForgeUnavailable(ForgeText.ANSWERS_NO_JSON(status=status, get=headers.get("content-type", "something")))
     return None
@@ -116,14 +116,9 @@ def error_of(status: int, headers: Mapping[str, str], content: bytes | None, *, 
 
 def _content(response: requests.Response) -> bytes | None:
     """The body, None for one that is larger than MOST_BYTES."""
-    if response.headers.get("Content-Encoding", "identity") != "identity":
-        raise NoResponse(ForgeText.RESPONSE_COMPRESSED_NOT_ASKED(), passing=False)
-    parts, left = list[bytes](), MOST_BYTES + 1
     with response:
-        while left and (part := response.raw.read1(left, decode_content=False)):
-            parts.append(part)
-            left -= len(part)
-    return b"".join(parts) if left else None
+        content = read_body(response.raw, MOST_BYTES + 1)
+    return content if len(content) <= MOST_BYTES else None
 
 
 def _is_json(content: bytes) -> bool:
@@ -141,9 +136,9 @@ def _message(content: bytes) -> str:
         return ""
     if not isinstance(body, dict):
         return ""
-    found = next((body[key] for key in ("message", "error") if body.get(key)), "")
+    message = next((body[key] for key in ("message", "error") if body.get(key)), "")
     details = body.get("errors") if isinstance(body.get("errors"), list) else []
-    return "".join(f", {text}" for text in (str(found)[:200], str(details)[:200] if details else "") if text)
+    return "".join(f", {text}" for text in (str(message)[:200], str(details)[:200] if details else "") if text)
 
 
 def _seconds(headers: Mapping[str, str], now: float) -> float | None:

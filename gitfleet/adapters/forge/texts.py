@@ -26,6 +26,5 @@ class ForgeText(TextTable):
     PROGRESS_WAITING_STATE_BRANCH_SAYS = "in progress, or waiting: the state branch says for what"
     REDIRECTS_ANOTHER_ADDRESS = "redirects to another address, which gets no token: give --forge-url as that one"
     REFUSES_TOKEN = "refuses the token: {status}{why}"
-    RESPONSE_COMPRESSED_NOT_ASKED = "its response is compressed, which it was not asked for"
     URL_FORGE_CANNOT_READ = "the URL of the forge cannot be read"
     URL_FORGE_NO_HTTP_HTTPS = "the URL of the forge is no http or https URL of a host"

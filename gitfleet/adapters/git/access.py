@@ -31,27 +31,27 @@ class Access:
     @property
     def token(self) -> str:
         """Whose token is used, in words for people; "" for none."""
-        given = self._credentials
-        if given is None:
+        credentials = self._credentials
+        if credentials is None:
             return ""
         if self._app_token is not None:
             return "the GitHub App"
-        return str(given.password_file or (given.password and "GITFLEET_GIT_PASSWORD") or "")
+        return str(credentials.password_file or (credentials.password and "GITFLEET_GIT_PASSWORD") or "")
 
     def now(self, *, renew: bool = False) -> GitCredentials | None:
         """With the password that the file or the app has now; with `renew` an app's token is not one that was used
         already. MissingPart for a file that cannot be read or is empty; what the app's server answers."""
-        given = self._credentials
-        if given is None:
+        credentials = self._credentials
+        if credentials is None:
             return None
         if self._app_token is not None:
-            return replace(given, username=given.username or _TOKEN_USER, password=self._app_token(renew))
-        if given.password_file is not None:
-            return replace(given, password=read_secret(given.password_file))
-        return given
+            return replace(credentials, username=credentials.username or _TOKEN_USER, password=self._app_token(renew))
+        if credentials.password_file is not None:
+            return replace(credentials, password=read_secret(credentials.password_file))
+        return credentials
 
 
-class Talks:
+class RemoteCommands:
     """Runs git between a repository on this machine and the remote. What is added to `mask` hides what was used."""
 
     def __init__(
@@ -77,29 +77,22 @@ class Talks:
         *arguments: str,
         stdin: Sequence[bytes] = (),
         file_bytes: int | None = None,
-        hold: int | None = None,
+        lock: int | None = None,
         into: Path | None = None,
     ) -> GitResult:
         """Run git on the mirror (or on the repository `into`) and the remote, with the credentials of this moment: once
         more where they were refused and others are there by then."""
-        used = self._access.now()
-        result = self._run(used, *arguments, stdin=stdin, file_bytes=file_bytes, hold=hold, into=into)
-        if is_refused(result) and (renewed := self._access.now(renew=True)) != used:
-            result = self._run(renewed, *arguments, stdin=stdin, file_bytes=file_bytes, hold=hold, into=into)
-        return result
 
-    def _run(
-        self,
-        used: GitCredentials | None,
-        *arguments: str,
-        stdin: Sequence[bytes],
-        file_bytes: int | None,
-        hold: int | None,
-        into: Path | None,
-    ) -> GitResult:
-        self._mask.add(used)
-        git = self.runner(into or self._git_dir, used)
-        return git.run(*arguments, stdin=stdin, seconds=self._seconds, file_bytes=file_bytes, hold=hold)
+        def run_with(credentials: GitCredentials | None) -> GitResult:
+            self._mask.add(credentials)
+            git = self.runner(into or self._git_dir, credentials)
+            return git.run(*arguments, stdin=stdin, seconds=self._seconds, file_bytes=file_bytes, lock=lock)
+
+        credentials = self._access.now()
+        result = run_with(credentials)
+        if is_refused(result) and (renewed := self._access.now(renew=True)) != credentials:
+            result = run_with(renewed)
+        return result
 
 
 def read_secret(file: Path) -> str:

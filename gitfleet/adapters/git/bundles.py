@@ -3,12 +3,15 @@ the mirror gets it."""
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from gitfleet.adapters.git.bundle_header import BundleHeader, read_header
 from gitfleet.adapters.git.errors import is_out_of_room, out_of_room, quote_of
 from gitfleet.adapters.git.hardening import git_environment
 from gitfleet.adapters.git.mirror import branch_ref, remove_tree
@@ -25,6 +28,23 @@ _MEMORY_BYTES = 2 << 30
 """Most memory of the git that unpacks a bundle: a small file can unfold to any size."""
 _LARGEST_OBJECT_BYTES = 64 << 20
 _LARGEST_BLOB_IN_MEMORY = "core.bigFileThreshold=8m"
+# The head of a bundle, which is read before git sees the file. Format: git's gitformat-bundle.
+_SIGNATURES = {b"# v2 git bundle\n": 2, b"# v3 git bundle\n": 3}
+_LARGEST_HEADER_BYTES = 16 << 10
+_REF = re.compile(rb"([0-9a-f]{40}(?:[0-9a-f]{24})?) ([^\n]+)\n")
+_FORMAT = re.compile(rb"@object-format=(sha1|sha256)\n")
+_DIGITS = {"sha1": names.SHA1_DIGITS, "sha256": 64}
+_WHOLE = "Make it with `gitfleet bundle export`, which writes one whole branch."
+
+
+@dataclass(frozen=True, slots=True)
+class BundleHeader:
+    """What a bundle says it holds: one branch at a commit, in a pack that begins at `start`."""
+
+    object_format: str
+    ref: str
+    commit: str
+    start: int
 
 
 class GitBundles(GitRemote):
@@ -50,17 +70,17 @@ class GitBundles(GitRemote):
         """BundleRepo.read_bundle."""
         header = read_header(content, shown)
         if header.ref != _HEADS + names.check_branch(branch):
-            found = header.ref.removeprefix(_HEADS)
+            contained = header.ref.removeprefix(_HEADS)
             hint = "Is it the file of another cluster, or of the other direction?"
-            raise BadInput(f"{shown} holds the branch {found[:200]!r} and not {branch}.", hint=hint)
-        with self._connection.mirror.hold() as hold:
-            self._match_format(header, shown, hold)
+            raise BadInput(f"{shown} holds the branch {contained[:200]!r} and not {branch}.", hint=hint)
+        with self._connection.mirror.locked() as lock:
+            self._match_format(header, shown, lock)
             with self._scratch(header.object_format) as git:
                 self._unpack(git, content, header, shown)
                 _check(git, content, header, shown)
             pack = [content[header.start :]]
             # Only now: what is refused leaves nothing behind.
-            result = self._connection.local("index-pack", "--stdin", "--strict", stdin=pack, hold=hold)
+            result = self._connection.local("index-pack", "--stdin", "--strict", stdin=pack, lock=lock)
         if is_out_of_room(result):
             raise out_of_room(self._connection.mirror.folder, quote_of(result.errors))
         if not result.ok:
@@ -72,12 +92,12 @@ class GitBundles(GitRemote):
         names.check_branch(branch)
         if self._connection.checked_out(branch):
             raise checked_out(branch, self.shown)
-        with self._connection.mirror.hold() as hold:
-            result = self._connection.push(names.check_object_id(commit), branch=branch, expected=expected, hold=hold)
+        with self._connection.mirror.locked() as lock:
+            result = self._connection.push(names.check_object_id(commit), branch=branch, expected=expected, lock=lock)
             error = classify_push(result, branch=branch, shown=self.shown, mask=self._connection.mask)
             if error is not None:
                 raise error
-            self._connection.local("update-ref", "--no-deref", branch_ref(branch), commit, hold=hold)
+            self._connection.local("update-ref", "--no-deref", branch_ref(branch), commit, lock=lock)
 
     def _unpack(self, git: GitRunner, content: bytes, header: BundleHeader, shown: str) -> None:
         """Unpack a bundle's pack into an empty repository: what it refers to must be in it, and pass fsck."""
@@ -88,8 +108,7 @@ class GitBundles(GitRemote):
         if is_out_of_room(result):
             raise out_of_room(self._connection.mirror.folder, quote_of(result.errors))
         # What stands behind the pack is printed as it is.
-        whole = _UNPACKED.fullmatch(result.output) is not None
-        if not result.ok or not whole:
+        if not result.ok or _UNPACKED.fullmatch(result.output) is None:
             reason = quote_of(result.errors)
             if result.ok:
                 reason = "it goes on behind its end."
@@ -102,7 +121,7 @@ class GitBundles(GitRemote):
     def _scratch(self, object_format: str, *, beside: Path | None = None) -> Iterator[GitRunner]:
         """An empty repository that is gone at the end, which reads the objects of another one beside its own."""
         mirror = self._connection.mirror
-        with mirror.hold():
+        with mirror.locked():
             folder = mirror.make_fresh(object_format=object_format, name=_SCRATCH)
             try:
                 environment = git_environment(str(folder))
@@ -112,10 +131,10 @@ class GitBundles(GitRemote):
             finally:
                 remove_tree(folder)
 
-    def _match_format(self, header: BundleHeader, shown: str, hold: int) -> None:
+    def _match_format(self, header: BundleHeader, shown: str, lock: int) -> None:
         """Give the mirror of an empty remote the bundle's hash."""
-        told = self._connection.local("rev-parse", "--show-object-format", hold=hold)
-        ours = told.output.decode(errors="replace").strip()
+        reported = self._connection.local("rev-parse", "--show-object-format", lock=lock)
+        ours = reported.output.decode(errors="replace").strip()
         if ours == header.object_format:
             return
         if self._connection.known_heads():
@@ -124,7 +143,6 @@ class GitBundles(GitRemote):
 
 
 def _check(git: GitRunner, content: bytes, header: BundleHeader, shown: str) -> None:
-    """What git itself makes of the unpacked bundle."""
     listed = git.run("cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)", "--batch-all-objects")
     kinds = dict[str, str]()
     for line in listed.output.decode("ascii", errors="replace").splitlines():
@@ -143,3 +161,53 @@ def _quoted(path: Path) -> str:
     """As GIT_ALTERNATE_OBJECT_DIRECTORIES has it, whose separator is the colon."""
     escaped = str(path).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
+
+
+def read_header(content: bytes, shown: str) -> BundleHeader:
+    """The head of a bundle; BadInput unless it is one, holds one ref, and lacks nothing that the reader would need to
+    have already."""
+    version = next((number for text, number in _SIGNATURES.items() if content.startswith(text)), None)
+    if version is None:
+        raise BadInput(f"{shown} is no git bundle.", hint="Is it the file that `gitfleet bundle export` wrote?")
+    end = content.find(b"\n\n", 0, _LARGEST_HEADER_BYTES)
+    if end < 0:
+        raise BadInput(f"{shown} is cut off, or lists more refs than a bundle of gitfleet has.", hint=_WHOLE)
+    lines = content[: end + 1].splitlines(keepends=True)[1:]
+    object_format_line = _FORMAT.fullmatch(lines[0]) if version == 3 and lines else None
+    object_format = object_format_line[1].decode() if object_format_line else "sha1"
+    body = lines[1:] if object_format_line else lines
+    if any(line.startswith(b"@") for line in body):
+        raise BadInput(f"{shown} is filtered, or asks for what gitfleet does not know.", hint=_WHOLE)
+    if any(line.startswith(b"-") for line in body):
+        raise BadInput(f"{shown} is incomplete: it needs commits that it does not hold.", hint=_WHOLE)
+    refs = [_REF.fullmatch(line) for line in body]
+    if len(refs) != 1 or (ref := refs[0]) is None or len(ref[1]) != _DIGITS[object_format]:
+        raise BadInput(f"{shown} holds {len(refs)} refs or one that cannot be read, and not one branch.", hint=_WHOLE)
+    return BundleHeader(object_format, ref[2].decode(errors="surrogateescape"), ref[1].decode(), end + 2)
+
+
+def make_site_repository(folder: Path, bundle: bytes, *, shown: str) -> bool:
+    """Make an empty bare repository, only for this user, whose ids are of the kind that a bundle has; whether there was
+    none. BadInput for what is no bundle of one branch, MissingPart where the folder cannot be made."""
+    if os.path.lexists(folder):
+        return False
+    object_format = read_header(bundle, shown).object_format
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    except OSError as error:
+        raise MissingPart(f"The folder {folder} cannot be made: {error.strerror}.") from error
+    try:
+        done = GitRunner(fresh, git_environment(None)).run(
+            "init", "--quiet", "--bare", "--template=", "--initial-branch=main", f"--object-format={object_format}",
+            str(fresh),
+        )  # fmt: skip
+        if not done.ok:
+            raise MissingPart(f"git could not make a repository in {folder}: {quote_of(done.errors)}")
+        with suppress(OSError):  # another process was faster: there is one now
+            fresh.rename(folder)
+        if not folder.is_dir():
+            raise BadInput(f"The folder {folder} could not be made.", hint="Is its path free, and may you write there?")
+        return True
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from gitfleet.adapters.git.access import Access, AppToken, Talks
+from gitfleet.adapters.git.access import Access, AppToken, RemoteCommands
 from gitfleet.adapters.git.address import parse_address
 from gitfleet.adapters.git.credentials import Mask
-from gitfleet.adapters.git.errors import (
-    error_of,
-    is_about_the_remote,
-    is_out_of_room,
-    out_of_room,
-    quote_of,
+from gitfleet.adapters.git.errors import error_of, is_about_the_remote, is_out_of_room, out_of_room, quote_of
+from gitfleet.adapters.git.mirror import (
+    BRANCHES,
+    HEADS,
+    TRACKED,
+    Mirror,
+    branch_ref,
+    format_of,
+    heads_of,
+    refspecs,
+    remove_tree,
 )
-from gitfleet.adapters.git.examining import commit_with
-from gitfleet.adapters.git.mirror import BRANCHES, Mirror, branch_ref, remove_tree
-from gitfleet.adapters.git.refs import HEADS, format_of, heads_of, refspecs
 from gitfleet.adapters.git.runner import LOCAL_SECONDS, OUTPUT_BYTES, GitResult, GitRunner
 from gitfleet.errors import BadInput, GitfleetError, RemoteUnreachable, UnreadableCommit
 from gitfleet.settings import GitCredentials
@@ -67,6 +69,7 @@ class ConnectionSettings:
     bounds: Bounds = Bounds()
     use_git_config: bool = False
     app_token: AppToken | None = None
+    tracked: bool = False
 
 
 class Connection:
@@ -82,7 +85,7 @@ class Connection:
         self.mask = Mask(credentials)
         self.mirror = Mirror(settings.mirror_dir, lock_seconds=settings.bounds.lock_seconds)
         self._settings = settings
-        self._talks = Talks(
+        self._remote = RemoteCommands(
             self.address,
             Access(credentials, settings.app_token),
             self.mask,
@@ -90,10 +93,11 @@ class Connection:
             seconds=settings.bounds.network_seconds,
             use_git_config=settings.use_git_config,
         )
-        self.token = "the address" if not own and inside and inside.password else self._talks.token
-        self._git = self._talks.runner(self.mirror.git_dir)
+        self.token = "the address" if not own and inside and inside.password else self._remote.token
+        self._git = self._remote.runner(self.mirror.git_dir)
         self._seen: tuple[int, int] | None = None
         self._heads: Mapping[str, str] | None = None
+        self._tracked: Set[str] = frozenset()
         self.refusals: dict[str, UnreadableCommit] = {}  # why a commit could not be read when it was tried
 
     @property
@@ -102,12 +106,12 @@ class Connection:
         return self.address.shown
 
     def local(
-        self, *arguments: str, stdin: Iterable[bytes] = (), output_bytes: int = OUTPUT_BYTES, hold: int | None = None
+        self, *arguments: str, stdin: Iterable[bytes] = (), output_bytes: int = OUTPUT_BYTES, lock: int | None = None
     ) -> GitResult:
         """Run git on the mirror alone, which is made first when it is not there."""
         self._check_mirror()
         self._seen = self._seen or self.mirror.identity()
-        return self._git.run(*arguments, stdin=stdin, output_bytes=output_bytes, hold=hold)
+        return self._git.run(*arguments, stdin=stdin, output_bytes=output_bytes, lock=lock)
 
     def remote_heads(self) -> Mapping[str, str]:
         """The remote's branches as it lists them now."""
@@ -117,22 +121,25 @@ class Connection:
         if not result.ok:
             raise error_of(result, self.shown, self.mask, doing="Reading the branches of", token=self.token)
         self._seen = self.mirror.identity()
-        self._heads = heads_of(result.output, separator=b"\t", prefix=HEADS)
+        own = heads_of(result.output, separator=b"\t", prefix=HEADS)
+        tracked = heads_of(result.output, separator=b"\t", prefix=TRACKED)
+        self._tracked = tracked.keys() - own.keys() - {"HEAD"}
+        self._heads = own | {name: tracked[name] for name in sorted(self._tracked)}
         return self._heads
 
     def known_heads(self) -> Mapping[str, str]:
         """The remote's branches as it reported them last."""
         return self.remote_heads() if self._heads is None else self._heads
 
-    def kept(self, names: Iterable[str]) -> Mapping[str, str]:
+    def mirrored(self, names: Iterable[str]) -> Mapping[str, str]:
         """Those of the branches that are in the mirror, as they are there."""
-        result = self.local("for-each-ref", "--format=%(objectname) %(refname)", BRANCHES)
+        listing = ("for-each-ref", "--format=%(objectname) %(refname)", BRANCHES)
+        result = self.local(*listing)
         if not result.ok:
             self.recover(result, "the branches of the mirror")
-            result = self.local("for-each-ref", "--format=%(objectname) %(refname)", BRANCHES)
+            result = self.local(*listing)
         refs = heads_of(result.output, separator=b" ", prefix="")
-        found = {name: refs.get(branch_ref(name)) for name in names}
-        return {name: oid for name, oid in found.items() if oid is not None}
+        return {name: refs[ref] for name in names if (ref := branch_ref(name)) in refs}
 
     def bring(self, names: Collection[str]) -> Collection[str]:
         """Fetch branches into the mirror, and nothing else that the remote has: whatever lies on other branches cannot
@@ -141,20 +148,20 @@ class Connection:
         The branches that are there now. Of another one `refusals` says why its head cannot be read; the mirror keeps
         what it had of it.
         """
-        with self.mirror.hold() as hold:
+        with self.mirror.locked() as lock:
             if self.mirror.is_damaged():
                 self._fetch_again(names)
-            result = self._fetch(refspecs(names), hold=hold)
+            result = self._fetch(refspecs(names, self._tracked), lock=lock)
             if not result.ok and self._repair(result, names):
-                result = self._fetch(refspecs(names), hold=hold)
+                result = self._fetch(refspecs(names, self._tracked), lock=lock)
             self._seen = self.mirror.identity()
-            return names if result.ok else self._bring_apart(names, result, hold=hold)
+            return names if result.ok else self._bring_apart(names, result, lock=lock)
 
     def drop_passing_refusals(self) -> None:
         """Keep only the refusals that lie in the commits themselves; the remote may have them by then."""
         self.refusals = {commit: error for commit, error in self.refusals.items() if error.lasting}
 
-    def recover(self, result: GitResult, what: str) -> None:
+    def recover(self, result: GitResult, subject: str) -> None:
         """After a reading of the mirror failed: fetch it again when it is damaged, so that the reading can be repeated.
 
         BadInput when the mirror is intact and does not have it; what the fetch raises when that fails: the damaged
@@ -164,68 +171,70 @@ class Connection:
             self._seen = self.mirror.identity()  # another process has replaced it
             return
         if not self.mirror.is_damaged():
-            error = self.unreadable(result, what)
+            error = self.unreadable(result, subject)
             if not isinstance(error, RemoteUnreachable) or result.timed_out:
                 raise error
-        with self.mirror.hold():
+        with self.mirror.locked():
             if self.mirror.is_damaged():
                 self._fetch_again(())
         self._seen = self.mirror.identity()
 
     def fetch_ref(self, name: str, to: str) -> bool:
         """Fetch one ref of the remote; False when it has none of that name."""
-        with self.mirror.hold() as hold:
-            result = self._fetch([f"+{name}:{to}"], hold=hold)
+        with self.mirror.locked() as lock:
+            result = self._fetch([f"+{name}:{to}"], lock=lock)
         if _NO_SUCH_REF.search(result.errors):
             return False
         if not result.ok:
             raise self._fetch_error(result)
         return True
 
-    def push(self, commit: str, *, branch: str, expected: str | None, hold: int, follow: bool = False) -> GitResult:
+    def push(self, commit: str, *, branch: str, expected: str | None, lock: int, follow: bool = False) -> GitResult:
         """Push a commit ("": none, so that the branch goes) to a branch if the remote's branch still is `expected`
         (None: is not there); `follow` as LocalRepository.service has it."""
         ref = HEADS + branch
-        return self._talks.run(
+        return self._remote.run(
             "push", "--porcelain", "--no-verify", "--no-signed", "--no-recurse-submodules", "--no-follow-tags",
             f"--force-with-lease={ref}:{expected or ''}", *self._service("receive-pack", follow),
             "--", self.address.url, f"{commit}:{ref}",
-            hold=hold,
+            lock=lock,
         )  # fmt: skip
 
     def checked_out(self, branch: str) -> bool:
         """Whether the remote is a local repository that has this branch in a work tree."""
         return self.address.local is not None and branch in self.address.local.checked_out_branches(self._git)
 
-    def unreadable(self, result: GitResult, what: str) -> GitfleetError:
+    def unreadable(self, result: GitResult, subject: str) -> GitfleetError:
         """Why a reading of the mirror failed: the mirror's fault (RemoteUnreachable), or a bad question (BadInput)."""
         if is_out_of_room(result):
             return out_of_room(self.mirror.folder, quote_of(self.mask(result.errors)))
         if result.too_large:
             reason = "it gives more than gitfleet takes in"
-            return UnreadableCommit(f"Reading {what} gives more than gitfleet takes in.", reason=reason, lasting=True)
+            return UnreadableCommit(
+                f"Reading {subject} gives more than gitfleet takes in.", reason=reason, lasting=True
+            )
         if result.timed_out or self._seen != self.mirror.identity():
-            return RemoteUnreachable(f"The git mirror was busy or replaced while gitfleet read {what}.")
+            return RemoteUnreachable(f"The git mirror was busy or replaced while gitfleet read {subject}.")
         absent = not result.errors or _ABSENT.search(result.errors)
         if not absent or _DAMAGE.search(result.errors) or not self._is_intact():
             self.mirror.note_damage(quote_of(self.mask(result.errors)))
             return RemoteUnreachable(f"The git mirror in {self.mirror.folder} {_DAMAGED}")
-        return BadInput(f"{self.shown} does not have {what}.")
+        return BadInput(f"{self.shown} does not have {subject}.")
 
-    def damaged(self, what: str) -> GitfleetError:
+    def damaged(self, reason: str) -> GitfleetError:
         """Note that an object of the mirror is not what its id says."""
-        self.mirror.note_damage(what)
+        self.mirror.note_damage(reason)
         return RemoteUnreachable(f"The git mirror in {self.mirror.folder} {_DAMAGED}")
 
     def housekeep(self) -> None:
         """Roll small packs and loose objects up into one pack when there are many; nothing is ever dropped."""
         if not self.mirror.is_cluttered():
             return
-        with self.mirror.hold() as hold:
+        with self.mirror.locked() as lock:
             self.mirror.remove_leftovers()
             # Geometric: the cost follows what came in since the last time, not the size of the repository.
             arguments = ("-c", "repack.writeBitmaps=false", "repack", "--geometric=2", "-d", "-l", "-q")
-            result = self._git.run(*arguments, seconds=5 * LOCAL_SECONDS, hold=hold)
+            result = self._git.run(*arguments, seconds=5 * LOCAL_SECONDS, lock=lock)
         if not result.ok:
             _log.warning("git housekeeping failed", extra={"reason": quote_of(self.mask(result.errors))})
 
@@ -238,42 +247,43 @@ class Connection:
 
     def _check_mirror(self) -> None:
         if not self.mirror.is_there() or not self.mirror.is_ours():
-            with self.mirror.hold():
+            with self.mirror.locked():
                 pass
 
     def _list_heads(self) -> GitResult:
         self._check_mirror()
-        return self._talks.run(
-            "ls-remote", "--quiet", "--heads", *self._service("upload-pack"), "--", self.address.url,
-        )  # fmt: skip
+        tracked = self._settings.tracked and self.address.local is not None
+        kind, refs = ((), (f"{HEADS}*", f"{TRACKED}*")) if tracked else (("--heads",), ())
+        where = (*self._service("upload-pack"), "--", self.address.url)
+        return self._remote.run("ls-remote", "--quiet", *kind, *where, *refs)
 
     def _fetch(
-        self, refspecs: Iterable[str], *, hold: int, into: Path | None = None, how: Sequence[str] = _FETCH
+        self, refspecs: Iterable[str], *, lock: int, into: Path | None = None, how: Sequence[str] = _FETCH
     ) -> GitResult:
-        return self._talks.run(
+        return self._remote.run(
             *how, *self._service("upload-pack"), "--", self.address.url,
             stdin=["".join(f"{refspec}\n" for refspec in refspecs).encode(errors="surrogateescape")],
-            file_bytes=self._settings.bounds.largest_fetch_bytes, hold=hold, into=into,
+            file_bytes=self._settings.bounds.largest_fetch_bytes, lock=lock, into=into,
         )  # fmt: skip
 
     def _fetch_again(self, names: Iterable[str]) -> None:
-        """Fetch what the mirror holds into a new one and put that in its place; only under `hold`."""
+        """Fetch what the mirror holds into a new one and put that in its place; only under `locked`."""
         heads = self.remote_heads()
-        wanted = sorted({name for name in names if name in heads} | {*self.mirror.kept_branches(heads)})
+        branches = sorted({name for name in names if name in heads} | {*self.mirror.kept_branches(heads)})
         _log.warning("git mirror is damaged and fetched again", extra={"mirror": str(self.mirror.folder)})
-        with self.mirror.hold() as hold:
+        with self.mirror.locked() as lock:
             fresh = self.mirror.make_fresh(object_format=format_of(heads))
             try:
-                result = self._fetch(refspecs(wanted), hold=hold, into=fresh)
+                result = self._fetch(refspecs(branches, self._tracked), lock=lock, into=fresh)
                 if not result.ok:
-                    self._bring_apart(wanted, result, hold=hold, into=fresh)
+                    self._bring_apart(branches, result, lock=lock, into=fresh)
             except GitfleetError:
                 remove_tree(fresh)
                 raise
             self.mirror.replace_with(fresh)
 
     def _bring_apart(
-        self, names: Collection[str], result: GitResult, *, hold: int, into: Path | None = None
+        self, names: Collection[str], result: GitResult, *, lock: int, into: Path | None = None
     ) -> list[str]:
         """Fetch branches one by one after fetching them together failed, so that one which holds what git refuses is
         alone with it. Where only its history does, its head is fetched without history. Those that are there."""
@@ -284,19 +294,19 @@ class Connection:
         for name in names:
             if before.get(name) != heads.get(name):
                 raise RemoteUnreachable(f"A branch of {self.shown} moved while it was fetched.")
-            if (refusal := self._bring_alone(name, hold=hold, into=into)) is not None:
+            if (refusal := self._bring_alone(name, lock=lock, into=into)) is not None:
                 self.refusals[heads[name]] = refusal
         return [name for name in names if heads[name] not in self.refusals]
 
-    def _bring_alone(self, name: str, *, hold: int, into: Path | None) -> UnreadableCommit | None:
+    def _bring_alone(self, name: str, *, lock: int, into: Path | None) -> UnreadableCommit | None:
         """Fetch one branch, without its history where that is refused; why its head cannot be had, if so."""
-        result = self._fetch(refspecs([name]), hold=hold, into=into)
+        result = self._fetch(refspecs([name], self._tracked), lock=lock, into=into)
         if result.ok:
             return None
         error = self._fetch_error(result)
         if not isinstance(error, UnreadableCommit):
             raise error
-        if self._fetch(refspecs([name]), hold=hold, into=into, how=(*_FETCH, "--depth=1")).ok:
+        if self._fetch(refspecs([name], self._tracked), lock=lock, into=into, how=(*_FETCH, "--depth=1")).ok:
             _log.warning("a branch is read without its history", extra={"branch": name, "reason": str(error)})
             return None
         self.mirror.remove_leftovers()
@@ -307,13 +317,14 @@ class Connection:
             return RemoteUnreachable(f"A branch of {self.shown} was deleted while it was fetched.")
         limit_bytes = self._settings.bounds.largest_fetch_bytes
         # git does not say that the system stopped it at the limit; the file that it was writing does.
-        if self.mirror.largest_unfinished_bytes() >= limit_bytes:
-            self._remove_leftovers()
+        too_large = self.mirror.largest_unfinished_bytes() >= limit_bytes
+        if too_large or is_out_of_room(result):
+            with self.mirror.locked():
+                self.mirror.remove_leftovers()
+        if too_large:
             limit = f"{limit_bytes >> 20} MiB"
             message, hint = f"Fetching {self.shown} brings more than {limit}.", "Use a repository of its own."
             return UnreadableCommit(message, reason=f"it brings more than {limit}", lasting=True, hint=hint)
-        if is_out_of_room(result):
-            self._remove_leftovers()
         return error_of(result, self.shown, self.mask, doing="Fetching", token=self.token)
 
     def _with_commit(self, error: UnreadableCommit, result: GitResult, name: str) -> UnreadableCommit:
@@ -322,7 +333,7 @@ class Connection:
         if unsound is None:
             return error
         with self.unchecked([name]) as git:
-            commit = commit_with(git, unsound[1]) if git is not None else None
+            commit = _oldest_commit_with(git, unsound[1]) if git is not None else None
         if commit is None:
             return error
         return UnreadableCommit(
@@ -336,17 +347,13 @@ class Connection:
     def unchecked(self, names: Iterable[str]) -> Iterator[GitRunner | None]:
         """Some branches in a repository of their own, where nothing was checked and of which nothing is kept; None when
         the remote cannot give them."""
-        with self.mirror.hold() as hold:
+        with self.mirror.locked() as lock:
             scratch = self.mirror.make_fresh(object_format=format_of(self.known_heads()), name="examined.git")
             try:
-                found = self._fetch(refspecs(names), hold=hold, into=scratch, how=_UNCHECKED_FETCH).ok
-                yield self._talks.runner(scratch) if found else None
+                fetched = self._fetch(refspecs(names, self._tracked), lock=lock, into=scratch, how=_UNCHECKED_FETCH).ok
+                yield self._remote.runner(scratch) if fetched else None
             finally:
                 remove_tree(scratch)
-
-    def _remove_leftovers(self) -> None:
-        with self.mirror.hold():
-            self.mirror.remove_leftovers()
 
     def _service(self, name: str, follow: bool = False) -> list[str]:
         return [f"--{name}={self.address.local.service(name, follow)}"] if self.address.local else []
@@ -355,10 +362,10 @@ class Connection:
         """Repair the mirror if a failure was its own fault; whether to try again. Without `names` it is left empty."""
         if is_about_the_remote(result) or is_out_of_room(result):
             return False
-        with self.mirror.hold() as hold:
+        with self.mirror.locked() as lock:
             if _OTHER_FORMAT.search(result.errors):
-                other = "sha1" if self._object_format(hold) == "sha256" else "sha256"
-                self.mirror.recreate(object_format=other)
+                current = self._git.run("rev-parse", "--show-object-format", lock=lock).output.strip()
+                self.mirror.recreate(object_format="sha1" if current == b"sha256" else "sha256")
             elif _STALE_LOCK.search(result.errors):
                 self.mirror.remove_leftovers()
             elif self._is_intact():
@@ -377,12 +384,17 @@ class Connection:
         if not self._is_intact():
             self.mirror.note_damage(quote_of(self.mask(result.errors)))
         heads = self.remote_heads()
-        wanted = {name for name, oid in heads.items() if name == branch or oid == base}
-        if wanted or self.mirror.is_damaged():
-            self.bring(sorted(wanted))
+        branches = {name for name, oid in heads.items() if name == branch or oid == base}
+        if branches or self.mirror.is_damaged():
+            self.bring(sorted(branches))
 
     def _is_intact(self) -> bool:
         return self._git.run("fsck", "--connectivity-only", "--no-dangling", "--no-progress").ok
 
-    def _object_format(self, hold: int) -> str:
-        return self._git.run("rev-parse", "--show-object-format", hold=hold).output.decode().strip() or "sha1"
+
+def _oldest_commit_with(git: GitRunner, oid: str) -> str | None:
+    log = ("log", "--all", "--reverse", "--format=%H %T")
+    changed = git.run(*log, "-t", f"--find-object={oid}").output.split()
+    named = [line for line in git.run(*log).output.splitlines() if oid.encode() in line]
+    commits = changed or [word for line in named for word in line.split()]
+    return commits[0].decode() if commits else None

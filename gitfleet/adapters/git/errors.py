@@ -26,7 +26,7 @@ _REFUSED = re.compile(
     r"Authentication failed|could not read (?:Username|Password)|terminal prompts disabled|Permission denied|"
     r"returned error: 40[13]|HTTP (?:Basic|401|403)|Invalid username or (?:password|token)|access denied|"
     r"Permission to \S+ denied|not allowed to push|Host key verification failed|Access denied|"
-    r"(?:code|error:?|response) 407",
+    r"(?:code|error:?|response) 407"
 )
 _NO_LOGIN = re.compile(
     r"Authentication failed|could not read (?:Username|Password)|terminal prompts disabled|returned error: 401|"
@@ -119,10 +119,11 @@ def _unreadable(text: str, begins: str, reported: str) -> UnreadableCommit | Non
 def _refusal(text: str, begins: str, token: str) -> Forbidden:
     if not token or not _NO_LOGIN.search(text):
         return Forbidden(f"{begins}{quote_of(text)}", hint="Check the credentials and what they may do.")
-    said = "\n".join(line for line in text.splitlines() if line.startswith("remote:"))
+    remote_lines = "\n".join(line for line in text.splitlines() if line.startswith("remote:"))
     hint = "It may be wrong, have ended, or belong to another host; replace it."
     return Forbidden(
-        f"{begins}the remote refused the token of {token}{f': {quote_of(said)}' if said else '.'}", hint=hint
+        f"{begins}the remote refused the token of {token}{f': {quote_of(remote_lines)}' if remote_lines else '.'}",
+        hint=hint,
     )
 
 

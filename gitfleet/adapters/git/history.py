@@ -25,9 +25,9 @@ class GitHistory(GitReader):
             return ()
         names.check_path(path)
         brought, written = (self._touching(commit, path, *how) for how in (("--first-parent",), ()))
-        found = dict.fromkeys((*brought, *written))
+        candidates = dict.fromkeys((*brought, *written))
         later = ("--full-history", "--ancestry-path")
-        return tuple(oid for oid in found if not self._touching(commit, path, f"^{oid}", *later))
+        return tuple(oid for oid in candidates if not self._touching(commit, path, f"^{oid}", *later))
 
     def _touching(self, commit: str, path: str, *how: str) -> Sequence[str]:
         """The newest commit up to a commit that touched a file, none where there is none."""
@@ -49,22 +49,22 @@ class GitHistory(GitReader):
         shallow = self._connection.local("rev-parse", "--is-shallow-repository").output.strip() == b"true"
         return False if apart and not shallow else None
 
-    def authors(self, commit: str, known: Collection[str], paths: Collection[str]) -> Collection[str]:
+    def authors(self, commit: str, excluded: Collection[str], paths: Collection[str]) -> Collection[str]:
         """HistoryReader.authors. BadInput for more than 10,000 commits."""
-        what = f"the authors of {commit}"
+        subject = f"the authors of {commit}"
         arguments = (
             "-z", f"--format={_AUTHORS}", "--full-history", f"--max-count={_MOST_COMMITS + 1}", "--no-show-signature",
-            "--no-mailmap", names.check_object_id(commit), *(f"^{names.check_object_id(oid)}" for oid in known), "--",
-            *paths,
+            "--no-mailmap", names.check_object_id(commit), *(f"^{names.check_object_id(oid)}" for oid in excluded),
+            "--", *paths,
         )  # fmt: skip
-        written = self._read(what, "log", "--no-merges", *arguments, commits=(commit,)).output
+        written = self._read(subject, "log", "--no-merges", *arguments, commits=(commit,)).output
         merging = ("log", "--merges", "-c", "--name-only", "--no-renames", *arguments)
-        merged = self._read(what, *merging, commits=(commit,)).output
+        merged = self._read(subject, *merging, commits=(commit,)).output
         lines, merges = (output.decode(errors="replace").split(_BEGIN)[1:] for output in (written, merged))
         if max(len(lines), len(merges)) > _MOST_COMMITS:
             raise BadInput(f"more than {_MOST_COMMITS} commits are to be approved, whose authors are not all read")
         # A merge is followed by the files that differ from each parent: what a person did there by hand.
-        lines += [who for who, _, files in (one.partition("\0") for one in merges) if files.strip("\0\n")]
+        lines += [who for who, _, files in (merge.partition("\0") for merge in merges) if files.strip("\0\n")]
         emails = (_email(who) for line in lines for who in line.rstrip("\0\n").split(_AND))
         return {email for email in emails if email}
 

@@ -13,21 +13,24 @@ _FILE_MODES = frozenset({"100644", "100755"})
 _QUOTED = re.compile(rb'["\\]')
 
 
-def compose_import(change: BranchChange, *, ref: str, base: str | None, committer: tuple[str, str]) -> list[bytes]:
-    """The stream; it prints the tree of `base` (or of `expected` without one), the new tree and the commit's id."""
+def compose_import(
+    change: BranchChange, *, ref: str, base: str | None, committer: tuple[str, str], tree: str = ""
+) -> list[bytes]:
+    """The stream; it prints the tree of `base` (or of `expected` without one), the new tree and the commit's id. With
+    `tree`, which is the change's, the repository has that already, and the message names it."""
     when = _epoch(change)
     parts = [
         b"feature done\n",
         f"commit {ref}\nmark :1\n".encode(),
         f"author {names.check_identity(change.author or committer)} {when}\n".encode(),
         f"committer {names.check_identity(committer)} {when}\n".encode(),
-        *_data(compose_message(change)),
+        *_data(compose_message(change, tree)),
     ]
     if base:
         parts.append(f"from {names.check_object_id(base)}\n".encode())
     if before := base or change.expected:
         parts.append(f'ls {names.check_object_id(before)} ""\n'.encode())
-    parts += _tree(change)
+    parts += [f'M 040000 {names.check_object_id(tree)} ""\n'.encode()] if tree else _tree(change)
     parts.append(b'ls ""\n\nget-mark :1\ndone\n')
     return parts
 
@@ -39,14 +42,14 @@ def parse_import(output: bytes) -> tuple[str | None, str, str]:
     return (ids[0] if len(ids) == 2 else None), ids[-1], names.check_object_id(commit)
 
 
-def compose_message(change: BranchChange) -> bytes:
+def compose_message(change: BranchChange, tree: str) -> bytes:
     """The message of a change; BadInput for a part that would break out of its place."""
     names.check_line(change.subject, "subject")
     if "\0" in change.body:
         raise BadInput("The body of a commit message must not hold a NUL character.")
     for key, value in change.trailers:
         names.check_trailer(key, value)
-    return change.message.encode(errors="replace")
+    return change.message(tree).encode(errors="replace")
 
 
 def check_change(change: BranchChange) -> None:

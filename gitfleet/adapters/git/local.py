@@ -62,7 +62,7 @@ def find_local_repository(path: Path) -> LocalRepository:
     top = path.expanduser().absolute()
     if not top.exists():
         raise BadInput(f'There is no git repository at "{path}": the path does not exist.')
-    git_dir = next((found for found in (_follow(top / ".git"), _follow(top)) if found), None)
+    git_dir = next((git_dir for git_dir in (_follow(top / ".git"), _follow(top)) if git_dir), None)
     if git_dir is None:
         raise BadInput(
             f'There is no git repository at "{path}".', hint="Give the top folder of a clone or a bare repository."

@@ -13,7 +13,7 @@ import hashlib
 import logging
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -23,7 +23,11 @@ from gitfleet.adapters.git.errors import NO_ROOM, is_out_of_room, out_of_room, q
 from gitfleet.adapters.git.hardening import git_environment
 from gitfleet.adapters.git.runner import GitRunner
 from gitfleet.errors import BadInput, DiskFull, GitfleetError, MissingPart, RetryLater
+from gitfleet.formats.git_names import SHA1_DIGITS
 
+HEADS = "refs/heads/"
+TRACKED = "refs/remotes/origin/"
+"""Where a clone has the branches of the remote that it was made from."""
 BRANCHES = "refs/gitfleet/branches/"
 """Where the mirror keeps the remote's branches."""
 PENDING = "refs/gitfleet/pending"
@@ -56,6 +60,27 @@ def branch_ref(name: str) -> str:
     return BRANCHES + hashlib.sha256(name.encode(errors="surrogateescape")).hexdigest()[:40]
 
 
+def refspecs(names: Iterable[str], tracked: Collection[str] = ()) -> list[str]:
+    """Branches of the remote, of which some are only `tracked` there, to where the mirror keeps them."""
+    return [f"+{TRACKED if name in tracked else HEADS}{name}:{branch_ref(name)}" for name in names]
+
+
+def format_of(heads: Mapping[str, str]) -> str:
+    """The object format of a remote with these heads."""
+    return "sha256" if any(len(oid) > SHA1_DIGITS for oid in heads.values()) else "sha1"
+
+
+def heads_of(output: bytes, *, separator: bytes, prefix: str) -> dict[str, str]:
+    """Ids by ref without its prefix. Only a line feed ends a line: a name may have other line ends of Unicode."""
+    heads = {}
+    for line in output.split(b"\n"):
+        oid, _, name = line.partition(separator)
+        ref = name.decode(errors="surrogateescape")
+        if ref.startswith(prefix) and ref:
+            heads[ref.removeprefix(prefix)] = oid.decode("ascii", errors="replace")
+    return heads
+
+
 class Mirror:
     """The mirror in one folder; every thread has its own instance, the lock file brings them together."""
 
@@ -72,8 +97,8 @@ class Mirror:
         )
 
     @contextmanager
-    def hold(self) -> Iterator[int]:
-        """Hold the lock with a sound repository in place; gives the lock's descriptor for `GitRunner.run(hold=)`.
+    def locked(self) -> Iterator[int]:
+        """Hold the lock with a sound repository in place; gives the lock's descriptor for `GitRunner.run(lock=)`.
 
         A git that we started keeps the lock when we are killed, so whoever gets it next is alone with the mirror.
         RetryLater when others hold it for longer than `lock_seconds`, DiskFull when there is no room for it.
@@ -116,10 +141,10 @@ class Mirror:
     def identity(self) -> tuple[int, int]:
         """Changes when the repository is recreated."""
         try:
-            found = self.git_dir.stat()
+            status = self.git_dir.stat()
         except OSError:
             return (0, 0)
-        return (found.st_dev, found.st_ino)
+        return (status.st_dev, status.st_ino)
 
     def note_damage(self, reason: str) -> None:
         """Make the next fetch recreate the mirror."""
@@ -132,11 +157,11 @@ class Mirror:
         return (self.folder / "damaged").exists()
 
     def recreate(self, *, object_format: str = "sha1") -> None:
-        """Throw the repository away and put an empty one there; only under `hold`."""
+        """Throw the repository away and put an empty one there; only under `locked`."""
         self.replace_with(self.make_fresh(object_format=object_format))
 
     def make_fresh(self, *, object_format: str = "sha1", name: str = "fresh.git") -> Path:
-        """An empty repository beside the mirror; only under `hold`."""
+        """An empty repository beside the mirror; only under `locked`."""
         fresh = self.folder / name
         remove_tree(fresh)
         git = GitRunner(self.folder, git_environment(str(fresh)))
@@ -153,7 +178,7 @@ class Mirror:
         raise MissingPart(f"git could not make a mirror in {self.folder}.", hint="Is the folder writable, is it full?")
 
     def replace_with(self, fresh: Path) -> None:
-        """Put a repository from `make_fresh` in the mirror's place; only under `hold`. Whoever is reading the old one
+        """Put a repository from `make_fresh` in the mirror's place; only under `locked`. Whoever is reading the old one
         learns from `identity` that it was replaced."""
         old = self.folder / "old.git"
         remove_tree(old)
@@ -176,7 +201,7 @@ class Mirror:
         return [name for name, ref in refs.items() if ref in packed or os.path.lexists(self.git_dir / ref)]
 
     def remove_leftovers(self) -> None:
-        """Remove what killed git processes left: under `hold` no other git of ours is alive, so all of it is stale."""
+        """Remove what killed git processes left. Only under `locked`: no other git of ours is alive then."""
         stale = [path for pattern in _LEFTOVERS for path in self.git_dir.glob(pattern)]
         stale += self.git_dir.glob("refs/**/*.lock")
         stale += self.git_dir.glob("objects/??/tmp_obj_*")
@@ -188,7 +213,7 @@ class Mirror:
         self._cleared = True
 
     def drop_pending(self) -> None:
-        """Drop the ref of a commit in the making; only under `hold`."""
+        """Drop the ref of a commit in the making; only under `locked`."""
         with suppress(OSError):
             (self.git_dir / PENDING).unlink(missing_ok=True)
 
@@ -220,11 +245,11 @@ class Mirror:
         _log.warning("git mirror had settings of somebody else", extra={"mirror": str(self.folder)})
         with suppress(OSError):
             self.git_dir.chmod(0o700)
-            known = (self.git_dir / "config").read_bytes()
+            config = (self.git_dir / "config").read_bytes()
             for path in self._foreign():
                 remove_tree(path)
                 path.unlink(missing_ok=True)
-            _write_settings(self.git_dir, _CONFIGS["sha256" if b"sha256" in known else "sha1"])
+            _write_settings(self.git_dir, _CONFIGS["sha256" if b"sha256" in config else "sha1"])
         if not self.is_ours():
             self.recreate()
 

@@ -44,10 +44,11 @@ def parse_commit(oid: str, output: bytes) -> CommitFacts:
     head, _, message = output.decode(errors="replace").partition("\n\n")
     lines = [line.partition(" ") for line in head.split("\n")]
     people = {key: _PERSON.fullmatch(value) for key, _, value in lines if key in ("author", "committer")}
-    author, committer = ((found[1], found[2]) if (found := people.get(key)) else ("", "") for key in _ROLES)
-    seconds = int(found[3]) if (found := people.get("committer")) else 0
+    author, committer = ((person[1], person[2]) if (person := people.get(key)) else ("", "") for key in _ROLES)
+    seconds = int(person[3]) if (person := people.get("committer")) else 0
     return CommitFacts(
         id=oid,
+        tree=next((value for key, _, value in lines if key == "tree"), ""),
         parents=tuple(value for key, _, value in lines if key == "parent"),
         author=author,
         committer=committer,
@@ -78,12 +79,12 @@ def parse_contents(output: bytes) -> Iterator[tuple[str, str, bytes]]:
 
 def parse_blobs(output: bytes) -> dict[str, bytes]:
     """The blobs that `cat-file --batch` printed; ValueError for an object that is none, or not what its id says."""
-    found = {}
+    blobs = {}
     for oid, kind, data in parse_contents(output):
         if kind != "blob" or not is_blob(oid, data):
             raise ValueError(f"the object {oid} is not what its id says")
-        found[oid] = data
-    return found
+        blobs[oid] = data
+    return blobs
 
 
 def is_blob(oid: str, data: bytes) -> bool:

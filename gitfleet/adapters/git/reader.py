@@ -11,11 +11,10 @@ from typing import TypeVar
 
 from gitfleet.adapters.git import objects
 from gitfleet.adapters.git.connection import Connection
-from gitfleet.adapters.git.examining import commits_before
 from gitfleet.adapters.git.runner import GitResult
 from gitfleet.errors import BadInput, UnreadableCommit
 from gitfleet.formats import git_names as names
-from gitfleet.formats.batches import in_batches
+from gitfleet.formats.limits import in_batches
 from gitfleet.ports.repos import CommitFacts, TreeEntry
 
 _Parsed = TypeVar("_Parsed")
@@ -51,15 +50,15 @@ class GitReader:
         heads = dict(self._connection.remote_heads())
         self._connection.drop_passing_refusals()
         mirror = self._connection.mirror
-        asked = heads if branches is None else {name: heads[name] for name in branches if name in heads}
-        wanted = {name: oid for name, oid in asked.items() if self._connection.refusals.get(oid) is None}
-        if self._known == (mirror.identity(), wanted) and not mirror.is_damaged():
+        requested = heads if branches is None else {name: heads[name] for name in branches if name in heads}
+        readable = {name: oid for name, oid in requested.items() if self._connection.refusals.get(oid) is None}
+        if self._known == (mirror.identity(), readable) and not mirror.is_damaged():
             return heads
-        if mirror.is_damaged() or self._connection.kept(wanted) != wanted:
-            wanted = dict.fromkeys(self._connection.bring(sorted(wanted)), "")
-            heads |= self._connection.kept(wanted)
+        if mirror.is_damaged() or self._connection.mirrored(readable) != readable:
+            readable = dict.fromkeys(self._connection.bring(sorted(readable)), "")
+            heads |= self._connection.mirrored(readable)
             self._changes += 1
-        self._known = (mirror.identity(), {name: heads[name] for name in wanted})
+        self._known = (mirror.identity(), {name: heads[name] for name in readable})
         return heads
 
     def resolve(self, revision: str) -> str:
@@ -69,11 +68,11 @@ class GitReader:
         the remote; a tag or HEAD is asked of the remote.
         """
         name = revision.removeprefix("refs/heads/")
-        found = None if revision == "HEAD" else self._connection.known_heads().get(name)
-        if found is not None:
-            return found
+        oid = None if revision == "HEAD" else self._connection.known_heads().get(name)
+        if oid is not None:
+            return oid
         if names.is_abbreviated_id(name):
-            found = self._by_id(name)
+            oid = self._by_id(name)
         else:
             if any(sign in revision for sign in ("~", "^", "@{")):
                 raise BadInput(
@@ -82,14 +81,14 @@ class GitReader:
                 )
             if revision != "HEAD":
                 names.check_branch(revision)
-        if found is None:
+        if oid is None:
             tag = f"refs/tags/{revision.removeprefix('refs/tags/')}"
             source, target = ("HEAD", _REMOTE_HEAD) if revision == "HEAD" else (tag, tag)
-            found = self._commit_of(target) if self._connection.fetch_ref(source, target) else None
-        if found is None:
+            oid = self._commit_of(target) if self._connection.fetch_ref(source, target) else None
+        if oid is None:
             message = f"{self._connection.shown} has no branch, tag or commit {revision[:80]!r}."
             raise BadInput(message, hint="Give a branch, a tag or a commit id.")
-        return found
+        return oid
 
     def list_tree(self, commit: str, under: str = "") -> Mapping[str, TreeEntry]:
         """Every blob, symlink and submodule below a folder of a commit by full path; sizes are in bytes.
@@ -109,15 +108,15 @@ class GitReader:
 
         BadInput for an id that is no blob; RemoteUnreachable when the mirror turns out to be damaged.
         """
-        wanted = list(dict.fromkeys(names.check_object_id(oid) for oid in oids))
-        if not wanted:
+        distinct = list(dict.fromkeys(names.check_object_id(oid) for oid in oids))
+        if not distinct:
             return {}
-        sizes = {oid: size for oid, size in self._sizes(wanted).items() if size <= limit}
-        found: dict[str, bytes] = {}
+        sizes = {oid: size for oid, size in self._sizes(distinct).items() if size <= limit}
+        contents: dict[str, bytes] = {}
         for batch in in_batches(sizes, sizes.__getitem__, _BATCH_BYTES):
             expected = sum(sizes[oid] + _HEADER_BYTES for oid in batch)
-            found |= self._contents(batch, expected)
-        return found
+            contents |= self._contents(batch, expected)
+        return contents
 
     def changed_paths(self, old: str, new: str) -> Mapping[str, TreeEntry | None]:
         """Paths that differ between two commits: the new entry (without its size), or None where the path is gone."""
@@ -146,36 +145,36 @@ class GitReader:
 
     def about(self, commit: str) -> CommitFacts:
         """What a commit says of itself; BadInput for an unknown commit."""
-        what = f"the commit {commit}"
-        result = self._read(what, "cat-file", "commit", names.check_object_id(commit), commits=(commit,))
+        subject = f"the commit {commit}"
+        result = self._read(subject, "cat-file", "commit", names.check_object_id(commit), commits=(commit,))
         return objects.parse_commit(commit, result.output)
 
     def _first_parents(self, commit: str, most: int) -> Sequence[str]:
-        arguments = ("rev-list", "--first-parent", f"--max-count={most + 1}", commit, "--")
-        answer = self._read(f"the history of {commit}", *arguments, commits=(commit,))
-        return answer.output.decode().split()[1:]
+        result = self._read(f"the history of {commit}", *_first_parents(commit, most), commits=(commit,))
+        return result.output.decode().split()[1:]
 
     def _nearest_readable(self, commit: str, most: int) -> str | None:
         branches = [name for name, oid in self._connection.known_heads().items() if oid == commit]
         if not branches:
             return None
         with self._connection.unchecked(branches) as git:
-            before = commits_before(git, commit, most) if git is not None else []
+            result = git.run(*_first_parents(commit, most)) if git is not None else None
+        before = result.output.decode().split()[1:] if result is not None and result.ok else []
         for oid in before:
             with suppress(UnreadableCommit):
                 if self._commit_of(oid) or self._connection.fetch_ref(oid, _COMMITS + oid):
                     return oid
-        return next(iter(self._connection.kept(branches).values()), None)
+        return next(iter(self._connection.mirrored(branches).values()), None)
 
     def _contents(self, batch: list[str], output_bytes: int) -> dict[str, bytes]:
         """The blobs of a batch, each checked against its id."""
-        what = f"the blob {batch[0]} or one after it"
+        subject = f"the blob {batch[0]} or one after it"
         read = partial(
-            self._read, what, "cat-file", "--batch", "--buffer", stdin=_lines(batch), output_bytes=output_bytes
+            self._read, subject, "cat-file", "--batch", "--buffer", stdin=_lines(batch), output_bytes=output_bytes
         )
-        return self._parsed(what, read, objects.parse_blobs)
+        return self._parsed(subject, read, objects.parse_blobs)
 
-    def _parsed(self, what: str, read: Callable[[], GitResult], parse: Callable[[bytes], _Parsed]) -> _Parsed:
+    def _parsed(self, subject: str, read: Callable[[], GitResult], parse: Callable[[bytes], _Parsed]) -> _Parsed:
         """What git printed as a value. Git does not always say by its exit code that an object is damaged: then parsing
         fails, and it is read once more when the mirror was fetched again."""
         for _ in range(_MOST_READINGS):
@@ -183,14 +182,14 @@ class GitReader:
             try:
                 return parse(result.output)
             except ValueError as error:
-                self._connection.mirror.note_damage(f"{what}: {error}")
-                self._connection.recover(result, what)
-        raise self._connection.damaged(what)
+                self._connection.mirror.note_damage(f"{subject}: {error}")
+                self._connection.recover(result, subject)
+        raise self._connection.damaged(subject)
 
     def _by_id(self, beginning: str) -> str | None:
         """The commit of an (abbreviated) id, from the whole remote when what was read does not have it."""
-        if found := self._commit_of(beginning):
-            return found
+        if commit := self._commit_of(beginning):
+            return commit
         heads = self._connection.known_heads()
         matching = {oid for oid in heads.values() if oid.startswith(beginning)}
         if len(matching) == 1:
@@ -200,7 +199,7 @@ class GitReader:
 
     def _read(
         self,
-        what: str,
+        subject: str,
         *arguments: str,
         commits: Collection[str] = (),
         stdin: Sequence[bytes] = (),
@@ -213,12 +212,12 @@ class GitReader:
             if result.ok:
                 return result
             if not self._brought(commits):
-                self._recover(result, what, commits)
-        raise self._connection.damaged(what)
+                self._recover(result, subject, commits)
+        raise self._connection.damaged(subject)
 
-    def _recover(self, result: GitResult, what: str, commits: Collection[str]) -> None:
+    def _recover(self, result: GitResult, subject: str, commits: Collection[str]) -> None:
         try:
-            self._connection.recover(result, what)
+            self._connection.recover(result, subject)
         except UnreadableCommit:
             raise
         except BadInput:
@@ -230,14 +229,14 @@ class GitReader:
     def _brought(self, commits: Collection[str]) -> bool:
         """Whether one of the commits is the head of a branch that had to be brought."""
         heads = self._connection.known_heads() if commits else {}
-        wanted = {name: oid for name, oid in heads.items() if oid in commits}
-        have = self._connection.kept(wanted) if wanted else {}
-        missing = [name for name in wanted if have.get(name) != wanted[name]]
-        if missing and not any(have.get(name) == oid for name, oid in wanted.items()):
-            refusals = [self._connection.refusals.get(oid) for oid in wanted.values()]
-            if not any(refusals) and self._connection.bring(missing[:1]):
+        branches = {name: oid for name, oid in heads.items() if oid in commits}
+        mirrored = self._connection.mirrored(branches) if branches else {}
+        missing = [name for name, oid in branches.items() if mirrored.get(name) != oid]
+        if missing and len(missing) == len(branches):
+            refusals = self._connection.refusals
+            if not any(oid in refusals for oid in branches.values()) and self._connection.bring(missing[:1]):
                 return True
-            raise next(filter(None, (self._connection.refusals.get(oid) for oid in wanted.values())))
+            raise next(refusals[oid] for oid in branches.values() if oid in refusals)
         return False
 
     def _commit_of(self, ref: str) -> str | None:
@@ -258,11 +257,13 @@ class GitReader:
 
     def _listed(self, commit: str, *parts: str) -> dict[str, TreeEntry]:
         arguments = ("ls-tree", "-r", "-z", "-l", "--full-tree", commit, *parts)
-        what = f"the commit {commit}"
+        subject = f"the commit {commit}"
         if (refusal := self._connection.refusals.get(commit)) is not None:
             raise refusal
         try:
-            return self._parsed(what, partial(self._read, what, *arguments, commits=(commit,)), objects.parse_tree)
+            return self._parsed(
+                subject, partial(self._read, subject, *arguments, commits=(commit,)), objects.parse_tree
+            )
         except UnreadableCommit as error:
             self._connection.refusals[commit] = error
             raise
@@ -288,18 +289,23 @@ class GitReader:
             result = self._read(
                 "the blobs that were asked for", "cat-file", "--batch-check", "--buffer", stdin=_lines(oids)
             )
-            found = objects.parse_sizes(result.output)
-            missing = next((oid for oid in oids if found.get(oid) is None), None)
+            sizes = objects.parse_sizes(result.output)
+            missing = next((oid for oid in oids if sizes.get(oid) is None), None)
             if missing is None:
-                return {oid: self._size_of_blob(oid, found[oid]) for oid in oids}
+                return {oid: self._size_of_blob(oid, sizes[oid]) for oid in oids}
             self._connection.recover(result, f"the blob {missing}")
         raise self._connection.damaged("the blobs that were asked for")
 
-    def _size_of_blob(self, oid: str, found: tuple[str, int] | None) -> int:
-        kind, size = found or ("missing object", 0)
+    def _size_of_blob(self, oid: str, entry: tuple[str, int] | None) -> int:
+        kind, size = entry or ("missing object", 0)
         if kind != "blob":
             raise BadInput(f"The object {oid} is a {kind} and not a blob.")
         return size
+
+
+def _first_parents(commit: str, most: int) -> tuple[str, ...]:
+    """The command that lists a commit and at most so many before it."""
+    return ("rev-list", "--first-parent", f"--max-count={most + 1}", commit, "--")
 
 
 def _lines(oids: Iterable[str]) -> tuple[bytes]:

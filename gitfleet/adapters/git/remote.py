@@ -21,10 +21,7 @@ from gitfleet.ports.repos import BranchChange
 from gitfleet.settings import GitCredentials
 
 _EMPTY_TREES = frozenset(
-    {
-        "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
-        "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
-    }
+    {"4b825dc642cb6eb9a060e54bf8d69288fbee4904", "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"}
 )
 _CHANGES_BETWEEN_HOUSEKEEPING = 25
 _log = logging.getLogger(__name__)
@@ -73,7 +70,7 @@ class GitRemote(GitHistory):
     def clone_reader(self) -> GitRemote:
         """A second one on the same remote and mirror, for another thread."""
         settings = self._settings
-        return GitRemote(
+        remote = GitRemote(
             settings.url,
             settings.mirror_dir,
             credentials=settings.credentials,
@@ -81,6 +78,15 @@ class GitRemote(GitHistory):
             use_git_config=settings.use_git_config,
             app_token=settings.app_token,
         )
+        return remote.reading_tracked() if settings.tracked else remote
+
+    def reading_tracked(self) -> GitRemote:
+        """The remote, where it is a local clone with the branches of its own remote `origin` that it has no branch of
+        that name of."""
+        self._settings = replace(self._settings, tracked=True)
+        self._connection = Connection(self._settings)
+        self._shortening = Shortening(self._connection)
+        return self
 
     def commit(self, change: BranchChange) -> str:
         """Make the commit and push it if the remote's branch still is `change.expected`; the new commit's id.
@@ -97,15 +103,15 @@ class GitRemote(GitHistory):
             names.check_object_id(change.expected)
         if change.person is None and self._connection.checked_out(change.branch):
             raise checked_out(change.branch, self.shown)
-        with self._connection.mirror.hold() as hold:
+        with self._connection.mirror.locked() as lock:
             pushed = None
             try:
-                pushed = self._make_and_push(change, hold)
+                pushed = self._make_and_push(change, lock)
             finally:
                 self._connection.mirror.drop_pending()
             if pushed:
                 # Should this fail, the next fetch finds the branch moved and brings it.
-                self._connection.local("update-ref", "--no-deref", branch_ref(change.branch), pushed, hold=hold)
+                self._connection.local("update-ref", "--no-deref", branch_ref(change.branch), pushed, lock=lock)
         if pushed is None:
             return self._unchanged(change)
         self._count_change()
@@ -114,14 +120,14 @@ class GitRemote(GitHistory):
     def remove_branch(self, branch: str, expected: str) -> None:
         """Remove a branch of the remote if it still is at `expected`; LostRace, Forbidden, RemoteUnreachable."""
         names.check_branch(branch)
-        with self._connection.mirror.hold() as hold:
-            result = self._connection.push("", branch=branch, expected=names.check_object_id(expected), hold=hold)
+        with self._connection.mirror.locked() as lock:
+            result = self._connection.push("", branch=branch, expected=names.check_object_id(expected), lock=lock)
             error = classify_push(
                 result, branch=branch, shown=self.shown, mask=self._connection.mask, token=self._connection.token
             )
             if error is not None:
                 raise error
-            self._connection.local("update-ref", "-d", branch_ref(branch), hold=hold)
+            self._connection.local("update-ref", "-d", branch_ref(branch), lock=lock)
 
     def fetch(self, branches: Collection[str] | None = None) -> Mapping[str, str]:
         """As `GitReader.fetch`; tidies the mirror now and then, since every fetch leaves a pack."""
@@ -134,21 +140,25 @@ class GitRemote(GitHistory):
         """Tidy the mirror if enough has piled up; cheap (a few ms) otherwise. Also called now and then by `commit`."""
         self._connection.housekeep()
 
-    def _import(self, change: BranchChange, hold: int) -> tuple[str | None, str, str]:
+    def _import(self, change: BranchChange, lock: int) -> tuple[str | None, str, str]:
         base = change.expected if change.base is None else change.base or None
         person = change.person
         committer = (person.name, person.email) if person else names.GITFLEET
         stream = imports.compose_import(change, ref=PENDING, base=base, committer=committer)
         arguments = ("fast-import", "--quiet", "--force", "--date-format=raw")
-        result = self._connection.local(*arguments, stdin=stream, hold=hold)
+        result = self._connection.local(*arguments, stdin=stream, lock=lock)
         if not result.ok:
             # Somebody else's newer commit may not be here yet, or a killed process left a lock.
             self._connection.repair_after(result, change.branch, base)
-            result = self._connection.local(*arguments, stdin=stream, hold=hold)
+            result = self._connection.local(*arguments, stdin=stream, lock=lock)
         if result.ok and person is not None and person.signing is not None:
             before, after, _ = imports.parse_import(result.output)
             parents = [base] if base else []
             return before, after, commit_signed(self._connection.mirror.git_dir, person, change, after, parents)
+        if result.ok and change.tree_trailer:
+            _, tree, _ = imports.parse_import(result.output)
+            stream = imports.compose_import(change, ref=PENDING, base=base, committer=committer, tree=tree)
+            result = self._connection.local(*arguments, stdin=stream, lock=lock)
         if result.ok:
             return imports.parse_import(result.output)
         self._connection.mirror.remove_leftovers()
@@ -157,26 +167,26 @@ class GitRemote(GitHistory):
         if change.expected and not self._has(change.expected):
             raise LostRace(f"The branch {change.branch} of {self.shown} is no longer at {change.expected[:12]}.")
         missing = [path for path, entry in sorted(change.link.items()) if not self._has(entry.oid)]
-        what = f"the blob that {missing[0]!r} is linked to" if missing else "what the commit is made from"
-        raise self._connection.unreadable(result, what)
+        subject = f"the blob that {missing[0]!r} is linked to" if missing else "what the commit is made from"
+        raise self._connection.unreadable(result, subject)
 
     def _has(self, oid: str) -> bool:
         return self._connection.local("cat-file", "-e", oid).ok
 
-    def _make_and_push(self, change: BranchChange, hold: int) -> str | None:
+    def _make_and_push(self, change: BranchChange, lock: int) -> str | None:
         """The commit that the branch has now, None when there was nothing to change."""
-        first, base = True, self._shortening.base_of(change, hold)
+        first, base = True, self._shortening.base_of(change, lock)
         if base is not None:
             change = replace(change, base=base)
         while True:
-            before, after, commit = self._import(change, hold)
+            before, after, commit = self._import(change, lock)
             if after == before or (before is None and after in _EMPTY_TREES):
                 return None
             if change.check is not None:
                 change.check(commit)
             follow = change.person is not None
             result = self._connection.push(
-                commit, branch=change.branch, expected=change.expected, hold=hold, follow=follow
+                commit, branch=change.branch, expected=change.expected, lock=lock, follow=follow
             )
             # Only an empty remote reports so late that its ids are SHA-256.
             if first and not result.ok and self._connection.repaired_push(result):

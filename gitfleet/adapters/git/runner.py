@@ -17,8 +17,7 @@ from typing import IO, TYPE_CHECKING, Literal, cast
 
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.git.hardening import unsafe_variables
-from gitfleet.adapters.orphans import reap
-from gitfleet.adapters.programs import bound, limit
+from gitfleet.adapters.programs import bound, reap
 from gitfleet.errors import MissingPart
 
 if TYPE_CHECKING:
@@ -67,12 +66,12 @@ class GitRunner:
         seconds: float = LOCAL_SECONDS,
         output_bytes: int = OUTPUT_BYTES,
         file_bytes: int | None = None,
-        hold: int | None = None,
+        lock: int | None = None,
     ) -> GitResult:
         """Run `git ARGUMENTS`; never raises for what git reports.
 
-        `stdin` is given in pieces, which together are never held a second time.
-        `hold` is the descriptor of a lock that the process (and its children) shall keep alive when we are killed.
+        `stdin` is given in pieces, which together are never copied.
+        `lock` is the descriptor of a lock that the process (and its children) shall keep alive when we are killed.
         `file_bytes` bounds each file that the process writes, where the system can (Linux).
         A process that runs longer than `seconds` or prints more than `output_bytes` is stopped with its children.
         """
@@ -81,16 +80,16 @@ class GitRunner:
             # GitPython always starts from our whole environment; only `env` can take a variable out again.
             command = ["env", *(word for name in names for word in ("-u", name)), *command]
         started = self._git.execute(
-            bound(command, "TERM"),  # which git passes on to what it started, and removes its locks
+            # TERM: git passes it on to what it started, and removes its locks.
+            bound(command, seconds, "TERM", fsize=file_bytes, **{"as": self._memory_bytes}),
             istream=subprocess.PIPE,
             as_process=True,
             env=self._environment,
             shell=False,
             start_new_session=True,
-            pass_fds=() if hold is None else (hold,),
+            pass_fds=() if lock is None else (lock,),
         )
         process = cast("subprocess.Popen[bytes]", started.proc)
-        limit(process.pid, seconds, FSIZE=file_bytes, AS=self._memory_bytes)
         return _communicate(process, stdin, seconds, output_bytes)
 
 
@@ -126,27 +125,27 @@ def _communicate(
 
 
 def _transfer(
-    pipes: Sequence[IO[bytes]], stdin: Iterable[bytes], output_bytes: int, left: Callable[[], float]
+    pipes: Sequence[IO[bytes]], stdin: Iterable[bytes], output_bytes: int, seconds_left: Callable[[], float]
 ) -> tuple[bytes, bytes, Literal["", "late", "large"]]:
     """Feed and drain the three pipes together, so that neither side ever waits for the other. Whoever else holds a
     pipe, a program that git left in the background, is not waited for when no time is left."""
     to_git, from_git, errors_of_git = pipes
     chunks = _chunks(stdin)
-    rest = next(chunks, None)
+    pending = next(chunks, None)
     output, errors, length = list[bytes](), bytearray(), 0
     with selectors.DefaultSelector() as selector:
         selector.register(from_git, selectors.EVENT_READ)
         selector.register(errors_of_git, selectors.EVENT_READ)
-        if rest is not None:
+        if pending is not None:
             os.set_blocking(to_git.fileno(), False)
             selector.register(to_git, selectors.EVENT_WRITE)
         else:
             to_git.close()
-        while selector.get_map() and left():
-            for key, _ in selector.select(left()):
+        while selector.get_map() and seconds_left():
+            for key, _ in selector.select(seconds_left()):
                 if key.fileobj is to_git:
-                    rest = _write_chunk(key.fd, rest, chunks) if rest is not None else None
-                    if rest is None:
+                    pending = _write_chunk(key.fd, pending, chunks) if pending is not None else None
+                    if pending is None:
                         selector.unregister(to_git)
                         to_git.close()
                     continue
@@ -165,24 +164,24 @@ def _transfer(
 
 def _chunks(pieces: Iterable[bytes]) -> Iterator[memoryview]:
     """The same bytes in pieces that are worth a system call each; none is empty."""
-    held: list[bytes] = []
+    pending: list[bytes] = []
     length = 0
     for piece in pieces:
-        held.append(piece)
+        pending.append(piece)
         length += len(piece)
         if length >= _CHUNK:
-            yield memoryview(b"".join(held))
-            held, length = [], 0
+            yield memoryview(b"".join(pending))
+            pending, length = [], 0
     if length:
-        yield memoryview(b"".join(held))
+        yield memoryview(b"".join(pending))
 
 
-def _write_chunk(descriptor: int, rest: memoryview, chunks: Iterator[memoryview]) -> memoryview | None:
+def _write_chunk(descriptor: int, pending: memoryview, chunks: Iterator[memoryview]) -> memoryview | None:
     """What is to be written next; None when there is nothing more."""
     try:
-        return rest[os.write(descriptor, rest) :] or next(chunks, None)
+        return pending[os.write(descriptor, pending) :] or next(chunks, None)
     except BlockingIOError:
-        return rest
+        return pending
     except BrokenPipeError:  # git ended early; its status and errors say why
         return None
 
@@ -212,6 +211,6 @@ def _check_version() -> None:
         text = str(git.Git().execute(["git", "version"]))
     except git.GitCommandNotFound as error:
         raise MissingPart("The program git is not installed.", hint=_INSTALL) from error
-    found = re.search(r"(\d+)\.(\d+)", text)
-    if not found or (int(found[1]), int(found[2])) < OLDEST_GIT:
+    match = re.search(r"(\d+)\.(\d+)", text)
+    if not match or (int(match[1]), int(match[2])) < OLDEST_GIT:
         raise MissingPart(f"{text[:60]} is too old.", hint=_INSTALL)

@@ -29,15 +29,15 @@ class Shortening:
         self._connection = connection
         self._counted: tuple[str, int] = ("", 0)
 
-    def base_of(self, change: BranchChange, hold: int) -> str | None:
+    def base_of(self, change: BranchChange, lock: int) -> str | None:
         """The commit that a change is to be put on top of where its branch is to be shortened; None where it is not."""
         head, most = change.expected, change.most_commits
         if most is None or head is None or change.base is not None:
             return None
-        count = self._count(head, hold)
+        count = self._count(head, lock)
         if count is None or count < most:
             return None
-        return self._again(head, max(1, change.keep_commits), hold)
+        return self._again(head, max(1, change.keep_commits), lock)
 
     def note(self, commit: str, base: str | None, keep: int, parent: str | None) -> None:
         """A commit was pushed: on top of a short history (`base`), or of its parent."""
@@ -46,24 +46,24 @@ class Shortening:
         elif parent is not None and self._counted[0] == parent:
             self._counted = (commit, self._counted[1] + 1)
 
-    def _count(self, head: str, hold: int) -> int | None:
+    def _count(self, head: str, lock: int) -> int | None:
         if self._counted[0] != head:
-            result = self._connection.local("rev-list", "--first-parent", "--count", head, "--", hold=hold)
+            result = self._connection.local("rev-list", "--first-parent", "--count", head, "--", lock=lock)
             if not result.ok:
                 return None  # whatever is wrong there, the change itself finds it
             self._counted = (head, int(result.output))
         return self._counted[1]
 
-    def _again(self, head: str, keep: int, hold: int) -> str | None:
+    def _again(self, head: str, keep: int, lock: int) -> str | None:
         """The newest commits again, on nothing; None where git does not take one of them."""
         listed = self._connection.local(
-            "rev-list", "--first-parent", "--reverse", f"--max-count={keep}", head, "--", hold=hold
+            "rev-list", "--first-parent", "--reverse", f"--max-count={keep}", head, "--", lock=lock
         )
-        read = self._connection.local("cat-file", "--batch", "--buffer", stdin=[listed.output], hold=hold)
+        read = self._connection.local("cat-file", "--batch", "--buffer", stdin=[listed.output], lock=lock)
         stream = [b"feature done\n", *_commits(read.output), b"get-mark :%d\ndone\n" % len(listed.output.split())]
-        made = self._connection.local("fast-import", "--quiet", "--force", "--date-format=raw", stdin=stream, hold=hold)
+        made = self._connection.local("fast-import", "--quiet", "--force", "--date-format=raw", stdin=stream, lock=lock)
         if not (listed.ok and read.ok and made.ok):
-            failed = next(one for one in (listed, read, made) if not one.ok)
+            failed = next(result for result in (listed, read, made) if not result.ok)
             reason = quote_of(self._connection.mask(failed.errors))
             _log.warning("the history of a branch cannot be shortened", extra={"reason": reason})
             self._connection.mirror.remove_leftovers()
@@ -74,14 +74,15 @@ class Shortening:
 def _commits(output: bytes) -> Iterator[bytes]:
     """What `cat-file --batch` gave of commits, as a stream for `fast-import` in which each follows the one before."""
     at, mark = 0, 0
-    while found := _HEADER.match(output, at):
-        raw = output[found.end() : found.end() + int(found["size"])]
-        at, mark = found.end() + int(found["size"]) + 1, mark + 1
+    while header := _HEADER.match(output, at):
+        start, mark = header.end(), mark + 1
+        at = start + int(header["size"]) + 1
+        raw = output[start : at - 1]
         headers, _, message = raw.partition(b"\n\n")
-        said = {match[1]: match[2] for match in reversed(list(_LINE.finditer(headers)))}
-        message = was_trailer(message, found["oid"].decode())
+        values = {match[1]: match[2] for match in reversed(list(_LINE.finditer(headers)))}
+        message = was_trailer(message, header["oid"].decode())
         yield b"commit %s\nmark :%d\n" % (PENDING.encode(), mark)
-        yield b"author %s\ncommitter %s\n" % (said.get(b"author", b""), said.get(b"committer", b""))
+        yield b"author %s\ncommitter %s\n" % (values.get(b"author", b""), values.get(b"committer", b""))
         yield b"data %d\n%b\n" % (len(message), message)
         yield b"from :%d\n" % (mark - 1) if mark > 1 else b""
-        yield b'M 040000 %s ""\n\n' % said.get(b"tree", b"")
+        yield b'M 040000 %s ""\n\n' % values.get(b"tree", b"")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -14,14 +14,13 @@ from gitfleet.adapters.git.hardening import git_environment
 from gitfleet.adapters.git.imports import compose_message
 from gitfleet.adapters.git.local import find_local_repository
 from gitfleet.adapters.git.runner import GitResult, GitRunner
-from gitfleet.adapters.programs import run_program
+from gitfleet.adapters.programs import Finished, run_program
 from gitfleet.errors import BadInput
 from gitfleet.formats import git_names as names
 from gitfleet.ports.repos import BranchChange, Person, Signature, SignerKeys
 
 _SECONDS = 30.0
 _OUTPUT_BYTES = 1 << 16
-_SHA256_DIGITS = 64
 _GOOD_SSH = re.compile(r'^Good "git" signature for (\S+) with \S+ key (SHA256:\S+)$', re.MULTILINE)
 _GOOD_GPG = re.compile(r"^\[GNUPG:\] GOODSIG [0-9A-F]+ (.+)$", re.MULTILINE)
 _VALID_GPG = re.compile(r"^\[GNUPG:\] VALIDSIG .*\b([0-9A-F]{40,64})$", re.MULTILINE)
@@ -36,16 +35,16 @@ def person_of(address: str) -> Person:
     if "://" not in address and (Path(address).expanduser() / ".git").exists():
         git_dir = str(find_local_repository(Path(address)).git_dir)
     git = GitRunner(Path("/"), git_environment(git_dir, use_git_config=True))
-    found = dict(_setting(item) for item in git.run("config", "--null", "--list").output.split(b"\0") if item)
-    name = os.environ.get("GIT_AUTHOR_NAME") or found.get("user.name", "")
-    email = os.environ.get("GIT_AUTHOR_EMAIL") or found.get("user.email", "")
+    settings = dict(_setting(line) for line in git.run("config", "--null", "--list").output.split(b"\0") if line)
+    name = os.environ.get("GIT_AUTHOR_NAME") or settings.get("user.name", "")
+    email = os.environ.get("GIT_AUTHOR_EMAIL") or settings.get("user.email", "")
     try:
         names.check_identity((name, email))
     except BadInput as error:
         hint = "git config --global user.name NAME, and the same for user.email"
         raise BadInput("git does not know who commits here", hint=hint) from error
-    signs = found.get("commit.gpgsign", "false").lower() in ("true", "yes", "on", "1", "")
-    signing = {key: found[key] for key in _SIGNING if key in found} if signs else None
+    signs = settings.get("commit.gpgsign", "false").lower() in ("true", "yes", "on", "1", "")
+    signing = {key: settings[key] for key in _SIGNING if key in settings} if signs else None
     return Person(name=name, email=email, signing=signing)
 
 
@@ -58,7 +57,7 @@ def commit_signed(git_dir: Path, person: Person, change: BranchChange, tree: str
         environment |= {f"GIT_{role}_NAME": person.name, f"GIT_{role}_EMAIL": person.email, f"GIT_{role}_DATE": when}
     after = [word for parent in parents for word in ("-p", parent)]
     result = GitRunner(git_dir, environment).run(
-        "commit-tree", tree, *after, "--gpg-sign", "-F", "-", stdin=[compose_message(change)]
+        "commit-tree", tree, *after, "--gpg-sign", "-F", "-", stdin=[compose_message(change, tree)]
     )
     if not result.ok:
         hint = "let an agent (ssh-agent, gpg-agent) have the key, since git cannot ask for its password here"
@@ -89,9 +88,8 @@ def signer_of(git_dir: Path, commit: str, keys: SignerKeys, now: datetime) -> Si
         environment = {**git_environment(str(git_dir), more=settings), "GNUPGHOME": home}
         if keys.gpg is not None:
             read = ("gpg", "--homedir", home, "--batch", "--quiet", "--no-tty", "--no-autostart", "--import", str(ring))
-            plain = {"PATH": os.environ.get("PATH", os.defpath), "HOME": home, "LC_ALL": "C"}
             try:
-                run_program(read, environment=plain, folder=Path(home), seconds=_SECONDS, largest_output=_OUTPUT_BYTES)
+                _run(read, {"HOME": home}, Path(home))
             except OSError:
                 return Signature(why="cannot be verified, since gpg does not run here")
         git = GitRunner(git_dir, environment)
@@ -106,20 +104,22 @@ def signer_of(git_dir: Path, commit: str, keys: SignerKeys, now: datetime) -> Si
 def _principals(raw: bytes, commit: str, signers: Path, now: datetime) -> Sequence[str]:
     """Whom the key that signed a commit belongs to now. None where it has several signatures: which of them git
     verified is not known."""
-    header = b"gpgsig-sha256" if len(commit) == _SHA256_DIGITS else b"gpgsig"
-    found = re.findall(rb"^" + header + rb" (.*(?:\n .*)*)", raw.partition(b"\n\n")[0], re.MULTILINE)
-    if len(found) != 1:
+    header = b"gpgsig" if len(commit) == names.SHA1_DIGITS else b"gpgsig-sha256"
+    signatures = re.findall(rb"^" + header + rb" (.*(?:\n .*)*)", raw.partition(b"\n\n")[0], re.MULTILINE)
+    if len(signatures) != 1:
         return ()
     signature = signers.with_name("signature")
-    signature.write_bytes(found[0].replace(b"\n ", b"\n") + b"\n")
+    signature.write_bytes(signatures[0].replace(b"\n ", b"\n") + b"\n")
     when = f"-Overify-time={now.astimezone():%Y%m%d%H%M%S}"  # local, as git gives it and the file has it
     command = ("ssh-keygen", "-Y", "find-principals", "-s", str(signature), "-f", str(signers), when)
-    plain = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
     zone = {"TZ": os.environ["TZ"]} if "TZ" in os.environ else {}
-    ended = run_program(
-        command, environment=plain | zone, folder=signers.parent, seconds=_SECONDS, largest_output=_OUTPUT_BYTES
-    )
-    return ended.output.decode(errors="replace").splitlines() if ended.code == 0 else ()
+    finished = _run(command, zone, signers.parent)
+    return finished.output.decode(errors="replace").splitlines() if finished.code == 0 else ()
+
+
+def _run(command: Sequence[str], variables: Mapping[str, str], folder: Path) -> Finished:
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", **variables}
+    return run_program(command, environment=environment, folder=folder, seconds=_SECONDS, largest_output=_OUTPUT_BYTES)
 
 
 def _verdict(result: GitResult) -> Signature:
@@ -137,6 +137,6 @@ def _verdict(result: GitResult) -> Signature:
     return Signature(why="is signed with a key that allowedSigners does not have")
 
 
-def _setting(item: bytes) -> tuple[str, str]:
-    key, _, value = item.decode(errors="replace").partition("\n")
+def _setting(line: bytes) -> tuple[str, str]:
+    key, _, value = line.decode(errors="replace").partition("\n")
     return key, value

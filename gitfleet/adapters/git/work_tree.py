@@ -11,10 +11,8 @@ from gitfleet.adapters.git.hardening import git_environment
 from gitfleet.adapters.git.local import find_local_repository
 from gitfleet.adapters.git.runner import GitRunner
 from gitfleet.errors import BadInput
-from gitfleet.formats.git_names import blob_id
+from gitfleet.formats.git_names import SHA1_DIGITS, blob_id
 from gitfleet.ports.repos import TreeEntry, WorkTreeFiles
-
-_SHA1_DIGITS = 40
 
 
 def read_work_tree(address: str, *, limit: int) -> WorkTreeFiles | None:
@@ -32,19 +30,19 @@ def read_work_tree(address: str, *, limit: int) -> WorkTreeFiles | None:
     head = git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}").output.decode().strip()
     tree = git.run("ls-tree", "-r", "-z", "HEAD")
     listed = git.run("ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    if len(head) != _SHA1_DIGITS or not tree.ok or not listed.ok:
+    if len(head) != SHA1_DIGITS or not tree.ok or not listed.ok:
         return None
     committed = dict(_committed(tree.output))
     top = folder.resolve()
     contents: dict[str, bytes] = {}
     files: dict[str, TreeEntry] = {}
     for path in sorted({os.fsdecode(raw) for raw in listed.output.split(b"\0") if raw}):
-        known = committed.get(path)
+        committed_entry = committed.get(path)
         inside = (folder / path).parent.resolve() == top / Path(path).parent
-        entry, content = _read(folder / path, known, limit) if inside else (None, None)
+        entry, content = _read(folder / path, committed_entry, limit) if inside else (None, None)
         if entry is not None:
             files[path] = entry
-            if content is not None and (known is None or known.oid != entry.oid):
+            if content is not None and (committed_entry is None or committed_entry.oid != entry.oid):
                 contents[entry.oid] = content
     paths = sorted({*committed, *files})
     changed = tuple(path for path in paths if _what(committed.get(path)) != _what(files.get(path)))
@@ -52,14 +50,13 @@ def read_work_tree(address: str, *, limit: int) -> WorkTreeFiles | None:
 
 
 def _committed(output: bytes) -> Iterator[tuple[str, TreeEntry]]:
-    for line in output.split(b"\0"):
-        if line:
-            about, _, path = line.partition(b"\t")
-            mode, _, oid = about.decode().split(" ")
-            yield os.fsdecode(path), TreeEntry(mode, oid)
+    for line in filter(None, output.split(b"\0")):
+        columns, _, path = line.partition(b"\t")
+        mode, _, oid = columns.decode().split(" ")
+        yield os.fsdecode(path), TreeEntry(mode, oid)
 
 
-def _read(file: Path, known: TreeEntry | None, limit: int) -> tuple[TreeEntry | None, bytes | None]:
+def _read(file: Path, committed_entry: TreeEntry | None, limit: int) -> tuple[TreeEntry | None, bytes | None]:
     """The entry of one file and its bytes; the committed entry where it cannot be read or is no ordinary file."""
     try:
         status = file.lstat()
@@ -67,14 +64,16 @@ def _read(file: Path, known: TreeEntry | None, limit: int) -> tuple[TreeEntry | 
             content = os.fsencode(file.readlink())
             return TreeEntry("120000", blob_id(content), len(content)), content
         if not stat.S_ISREG(status.st_mode) or status.st_size > limit:
-            return known, None
+            return committed_entry, None
         content = file.read_bytes()
     except FileNotFoundError:
         return None, None
     except OSError:
-        return known, None
-    if known is not None and known.oid == blob_id(content.replace(b"\r\n", b"\n")):
-        return TreeEntry(known.mode, known.oid, len(content)), content  # git checked it out with another line ending
+        return committed_entry, None
+    if committed_entry is not None and committed_entry.oid == blob_id(content.replace(b"\r\n", b"\n")):
+        return TreeEntry(
+            committed_entry.mode, committed_entry.oid, len(content)
+        ), content  # git checked it out with another line ending
     return TreeEntry("100755" if status.st_mode & stat.S_IXUSR else "100644", blob_id(content), len(content)), content
 
 

@@ -14,12 +14,4 @@ from gitfleet.adapters.kube.properties import CoreProvider
 from gitfleet.adapters.kube.properties_collecting import Provider, Rests, chosen_providers
 from gitfleet.adapters.kube.wire import Timeouts
 
-__all__ = [
-    "CoreProvider",
-    "KubeClient",
-    "KubeDirectory",
-    "Provider",
-    "Rests",
-    "Timeouts",
-    "chosen_providers",
-]
+__all__ = ["CoreProvider", "KubeClient", "KubeDirectory", "Provider", "Rests", "Timeouts", "chosen_providers"]

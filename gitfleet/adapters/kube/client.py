@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.kube.discovery import Discovery
 from gitfleet.adapters.kube.dry_runs import DryRunner
-from gitfleet.adapters.kube.observing import Found, Observer
+from gitfleet.adapters.kube.observing import Observer
 from gitfleet.adapters.kube.performing import Performer
 from gitfleet.adapters.kube.pods import PodReader
 from gitfleet.adapters.kube.properties_collecting import Collector, Gathered
@@ -58,9 +58,9 @@ class KubeClient:
         """See ClusterReader."""
         return self._contained(lambda now: self._observe(keys, probe, now))
 
-    def check(self, known: ClusterObservation) -> ClusterObservation:
+    def check(self, previous: ClusterObservation) -> ClusterObservation:
         """See ClusterReader."""
-        return self._contained(lambda now: self._checked(known, now))
+        return self._contained(lambda now: self._checked(previous, now))
 
     def _contained(self, observed: Callable[[datetime], ClusterObservation]) -> ClusterObservation:
         now = self._clock.now()
@@ -99,44 +99,25 @@ class KubeClient:
         self._wire.close()
 
     def _observe(self, keys: Collection[ObjectKey], probe: bool, now: datetime) -> ClusterObservation:
-        if not probe:
-            found = self._observer.objects(keys)
-            return self._observation(found, now)
-        healthy, why = self._observer.probe()
-        namespaces, server = self._observer.namespaces()
-        if not server and self._server is None:
-            self._server = self._observer.identity()
-        gathered = self._collector.gather(now, self.period) if self._collector else Gathered()
-        found = self._observer.objects(keys) if keys else Found()
-        return ClusterObservation(
-            cluster=self.cluster,
-            reachable=True,
-            healthy=healthy,
-            error=why,
-            observed=now,
-            live=found.live,
-            unreadable=found.unreadable,
-            namespaces=namespaces,
-            server=server or self._server or "",
-            properties=gathered.properties,
-            resource_usage=gathered.usage,
-            reported=gathered.reported,
-        )
+        observed = ClusterObservation(cluster=self.cluster, reachable=True, observed=now)
+        if probe:
+            observed = self._checked(observed, now)
+            namespaces, server = self._observer.namespaces()
+            if not server and self._server is None:
+                self._server = self._observer.identity()
+            observed = replace(observed, namespaces=namespaces, server=server or self._server or "")
+        objects = self._observer.objects(keys)
+        return replace(observed, live=objects.live, unreadable=objects.unreadable)
 
-    def _checked(self, known: ClusterObservation, now: datetime) -> ClusterObservation:
+    def _checked(self, previous: ClusterObservation, now: datetime) -> ClusterObservation:
         healthy, why = self._observer.probe()
         gathered = self._collector.gather(now, self.period) if self._collector else Gathered()
         return replace(
-            known,
+            previous,
             healthy=healthy,
             error=why,
             observed=now,
             properties=gathered.properties,
             resource_usage=gathered.usage,
             reported=gathered.reported,
-        )
-
-    def _observation(self, found: Found, now: datetime) -> ClusterObservation:
-        return ClusterObservation(
-            cluster=self.cluster, reachable=True, observed=now, live=found.live, unreadable=found.unreadable
         )

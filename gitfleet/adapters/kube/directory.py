@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import os
 import re
 import threading
@@ -13,22 +15,23 @@ from typing import Final
 
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.kube.client import KubeClient
-from gitfleet.adapters.kube.fenced import FencedTransport
-from gitfleet.adapters.kube.kubeconfigs import Rules, parse_kubeconfig, read_kubeconfig
+from gitfleet.adapters.kube.discovery import Resource
+from gitfleet.adapters.kube.kubeconfigs import parse_kubeconfig, read_kubeconfig, rules_of
 from gitfleet.adapters.kube.logins import Endpoint, LoginSource
 from gitfleet.adapters.kube.own_cluster import own_cluster, pod_namespace
 from gitfleet.adapters.kube.properties_collecting import Collector, Provider, Rests
 from gitfleet.adapters.kube.properties_view import WireView
-from gitfleet.adapters.kube.secrets import read_secret_key
+from gitfleet.adapters.kube.refusals import refusal_of
 from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import Timeouts, Wire
 from gitfleet.api.clusters import Connection, MemberCluster
-from gitfleet.errors import BadInput, MissingPart
+from gitfleet.errors import BadInput, Forbidden, MissingPart, NoResponse
 from gitfleet.ports.clock import Clock
-from gitfleet.ports.transport import Transport
+from gitfleet.ports.transport import OpenStream, Request, Response, Streaming, Transport
 from gitfleet.settings import ConnectionRules
 
 _NOTHING_GIVEN: Final = ConnectionRules()
+_READS: Final = frozenset({"GET", "HEAD"})
 _FILE_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 
@@ -50,11 +53,7 @@ class KubeDirectory:
         clock: Clock | None = None,
     ) -> None:
         self._allowed = allowed
-        self._rules = Rules(
-            allowed_exec=allowed.allowed_exec,
-            exec_environment=allowed.exec_environment,
-            insecure=allowed.allow_insecure,
-        )
+        self._rules = rules_of(allowed)
         self._parallel = parallel
         self._providers = providers
         self._timeouts = timeouts
@@ -75,10 +74,10 @@ class KubeDirectory:
         """See ClusterDirectory. BadInput and MissingPart say what is wrong with the connection and what to do."""
         identity = (cluster.name, cluster.connection)
         with self._lock:
-            known = self._clients.get(identity)
-            if known is not None and not known.refused:
-                known.period = timedelta(seconds=cluster.heartbeat_period_seconds)
-                return known
+            previous = self._clients.get(identity)
+            if previous is not None and not previous.refused:
+                previous.period = timedelta(seconds=cluster.heartbeat_period_seconds)
+                return previous
         transport = FencedTransport(self._transports(cluster), lambda: self.may_write())
         wire = Wire(cluster.name, transport, timeouts=self._timeouts)
         collector: Collector | None = None
@@ -140,11 +139,11 @@ class KubeDirectory:
             hint = KubeText.START_GITFLEET_KUBECONFIG_FILE()
             raise MissingPart(KubeText.CLUSTER_REACHED_CONTEXT_NO_KUBECONFIG(name=name, context=context), hint=hint)
         listed = self._allowed.kubeconfig
-        *others, last = [Path(part) for part in str(listed).split(os.pathsep) if part] or [listed]
-        for path in others:
+        *earlier, last = [Path(part) for part in str(listed).split(os.pathsep) if part] or [listed]
+        for path in earlier:
             try:
-                found = read_kubeconfig(path, f"the kubeconfig {path.name}")
-                return found.access(self._rules, self._clock.now, context)
+                kubeconfig = read_kubeconfig(path, f"the kubeconfig {path.name}")
+                return kubeconfig.access(self._rules, self._clock.now, context)
             except MissingPart:
                 # As KUBECONFIG does, it lists several files: the first that knows the context counts.
                 continue
@@ -185,3 +184,50 @@ class KubeDirectory:
     def _own(self, name: str) -> tuple[Endpoint, LoginSource]:
         """The cluster that this process runs in, by the pod's service account."""
         return own_cluster(self._allowed.service_account, name)
+
+
+class FencedTransport:
+    """See ports.transport.Transport. `may_write` is asked before each request that is no read: a process that was
+    suspended in the middle of its work, or lost its lease there, goes on to the next request and no further."""
+
+    def __init__(self, inner: Transport, may_write: Callable[[], bool]) -> None:
+        self._inner, self._may_write = inner, may_write
+
+    @property
+    def server(self) -> str:
+        """See the port."""
+        return self._inner.server
+
+    def request(self, request: Request) -> Response:
+        """See the port; NoResponse, and nothing sent, where it may not write."""
+        if request.method not in _READS and not self._may_write():
+            raise NoResponse(KubeText.PROCESS_NOT_LEAD_ANY_MORE(), passing=False)
+        return self._inner.request(request)
+
+    def stream(self, request: Request) -> Response | OpenStream:
+        """See Streaming: a stream is a read. NoResponse where the transport carries none."""
+        if not isinstance(self._inner, Streaming):
+            raise NoResponse(KubeText.NOT_REACHED_HTTP(), passing=False)
+        return self._inner.stream(request)
+
+    def close(self) -> None:
+        """See the port."""
+        self._inner.close()
+
+
+def read_secret_key(wire: Wire, namespace: str, name: str, key: str) -> bytes:
+    """The decoded value of one key of a Secret. MissingPart when it is not there, Forbidden when it may not be read,
+    ClusterUnreachable when the server does not answer."""
+    response = wire.send("GET", Resource("/api/v1", "secrets", True).path(namespace, name))
+    subject = f"Secret {namespace}/{name}"
+    if response.status == 404:
+        raise MissingPart(KubeText.IS_NOT_THERE(what=subject), hint=KubeText.CREATE_KUBECONFIG_INSIDE())
+    if not response.ok:
+        raise Forbidden(refusal_of(response, subject).message, hint=KubeText.ALLOW_GITFLEET_SERVICE_ACCOUNT_GET())
+    value = (response.json().get("data") or {}).get(key)
+    if value is None:
+        raise MissingPart(KubeText.NO_KEY(what=subject, key=key))
+    try:
+        return base64.b64decode(str(value))
+    except (binascii.Error, ValueError) as error:
+        raise MissingPart(KubeText.KEY_NOT_BASE64(key=key, what=subject)) from error

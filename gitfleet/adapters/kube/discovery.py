@@ -64,12 +64,12 @@ class Discovery:
         version = segment(key.version)
         prefix = f"/apis/{segment(key.group)}/{version}" if key.group else f"/api/{version}"
         with self._lock:
-            known = self._known.get(prefix)
-            if known is None or (refresh and key.kind not in known):
-                known = self._known[prefix] = self._request(prefix)
-            found = known.get(key.kind)
-            if found is not None:
-                return found
+            kinds = self._known.get(prefix)
+            if kinds is None or (refresh and key.kind not in kinds):
+                kinds = self._known[prefix] = self._request(prefix)
+            resource = kinds.get(key.kind)
+            if resource is not None:
+                return resource
             return Absence.OTHER_VERSION if key.group and self._in_other_version(key, prefix) else Absence.NO_KIND
 
     def forget(self, resource: Resource) -> None:
@@ -83,14 +83,14 @@ class Discovery:
         groups = self._entries(self._wire.send("GET", "/apis"), "groups", KubeText.GROUPS_API())
         versions = [version for group in groups if group.get("name") == key.group for version in group["versions"]]
         for version in versions:
-            other = f"/apis/{version.get('groupVersion')}"
-            if other == prefix:
+            other_prefix = f"/apis/{version.get('groupVersion')}"
+            if other_prefix == prefix:
                 if not self._known[prefix]:
                     raise DiscoveryRefused(KubeText.KINDS_SERVER_NAMES_VERSION_NOT(prefix=prefix))
                 continue
-            if other not in self._known:
-                self._known[other] = self._request(other)
-            if key.kind in self._known[other]:
+            if other_prefix not in self._known:
+                self._known[other_prefix] = self._request(other_prefix)
+            if key.kind in self._known[other_prefix]:
                 return True
         return False
 
@@ -106,10 +106,10 @@ class Discovery:
         }
 
     @staticmethod
-    def _entries(response: Response, field: str, what: str) -> Sequence[Mapping[str, Any]]:
+    def _entries(response: Response, field: str, subject: str) -> Sequence[Mapping[str, Any]]:
         if not response.ok:
-            raise DiscoveryRefused(refusal_of(response, what).message)
+            raise DiscoveryRefused(refusal_of(response, subject).message)
         if field not in response.json():
-            raise DiscoveryRefused(KubeText.SERVER_RESPONSE_NO(what=what, field=field))
+            raise DiscoveryRefused(KubeText.SERVER_RESPONSE_NO(what=subject, field=field))
         entries: Sequence[Mapping[str, Any]] = response.json()[field] or ()
         return entries

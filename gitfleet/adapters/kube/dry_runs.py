@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from gitfleet.adapters.kube.answers import other_object
 from gitfleet.adapters.kube.discovery import Absence, Discovery, Resource
 from gitfleet.adapters.kube.observing import Observer, run_parallel
-from gitfleet.adapters.kube.refusals import refusal_of
+from gitfleet.adapters.kube.refusals import other_object, refusal_of
 from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import Wire
 from gitfleet.api.definitions import CRD
@@ -46,8 +45,8 @@ class DryRunner:
     def ask(self, questions: Sequence[tuple[Manifest, LiveObject]]) -> Sequence[DryRun]:
         """See ClusterReader.dry_run. What was not begun with in a few seconds is answered by that: whatever waits for
         an admission webhook here, the cluster is to be free for the next pass."""
-        one = partial(self._one, until=self._clock.monotonic() + _BEGUN_WITHIN)
-        return run_parallel(one, questions, self._parallel)
+        dry_run = partial(self._one, until=self._clock.monotonic() + _BEGUN_WITHIN)
+        return run_parallel(dry_run, questions, self._parallel)
 
     def _one(self, question: tuple[Manifest, LiveObject], until: float) -> DryRun:
         manifest, live = question
@@ -56,10 +55,12 @@ class DryRunner:
                 wire=self._wire.name, begun_within=_BEGUN_WITHIN, manifest=manifest.key
             )
             return DryRun(live.body, None, why)
-        found = attempt(Subject.of_object(manifest.key, self._wire.name), self._asked, manifest, live)
-        if not isinstance(found, Failure):
-            return found
-        return DryRun(live.body, None, str(found.cause) if isinstance(found.cause, GitfleetError) else found.sentence)
+        outcome = attempt(Subject.of_object(manifest.key, self._wire.name), self._asked, manifest, live)
+        if not isinstance(outcome, Failure):
+            return outcome
+        return DryRun(
+            live.body, None, str(outcome.cause) if isinstance(outcome.cause, GitfleetError) else outcome.sentence
+        )
 
     def _asked(self, manifest: Manifest, live: LiveObject) -> DryRun:
         key, resource = manifest.key, self._discovery.find(manifest.key)
@@ -77,8 +78,8 @@ class DryRunner:
             why = refusal_of(response, KubeText.DRY_RUN_REFUSED(key=key), secrets).message
             return DryRun(live.body, None, why if len(why) <= _LONGEST_WHY else f"{why[: _LONGEST_WHY - 1]}…")
         body = response.json()
-        if other := other_object(body, key, namespaced=resource.namespaced):
-            return DryRun(live.body, None, other)
+        if mismatch := other_object(body, key, namespaced=resource.namespaced):
+            return DryRun(live.body, None, mismatch)
         return DryRun(live.body, body)
 
     def _is_defined(self, key: ObjectKey, resource: Resource) -> bool:

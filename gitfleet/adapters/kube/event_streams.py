@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, TypeVar
 
-from gitfleet.adapters.kube.response_parts import Lines, NotAResponse
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.ports.transport import OpenStream
 
@@ -25,7 +25,64 @@ _PART: Final = 65536
 _MOST_PARTS: Final = 32
 """Parts that are read of one stream before others have their turn."""
 _LONGEST_END: Final = 5.0
+LONGEST_LINE: Final = 4 * 1024 * 1024
+"""Most bytes of a line; one event of a watch is one line."""
+_LONGEST_SIZE: Final = 64
 T = TypeVar("T")
+
+
+class NotAResponse(ValueError):
+    """The bytes are no lines in such chunks."""
+
+
+@dataclass(slots=True)
+class Lines:
+    """Splits a body, chunked (RFC 9112 §7.1) or plain, into lines. At most one line of it is kept."""
+
+    chunked: bool
+    over: bool = False
+    """Whether the last chunk has come: nothing more is to be read."""
+    _raw: bytearray = field(default_factory=bytearray)
+    _line: bytearray = field(default_factory=bytearray)
+    _awaited_bytes: int = 0
+    """Bytes of the present chunk that have not come, its line end included."""
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The lines that are whole now, without their ends; NotAResponse for what is none, or is too long."""
+        if self.chunked:
+            self._raw += data
+            while not self.over and self._next_chunk():
+                pass
+        else:
+            self._line += data
+        *whole, unfinished = self._line.split(b"\n")
+        self._line = unfinished
+        if len(unfinished) > LONGEST_LINE or any(len(line) > LONGEST_LINE for line in whole):
+            raise NotAResponse(KubeText.LINE_LONGER_MIB(longest_line=LONGEST_LINE >> 20))
+        return [bytes(line) for line in whole if line]
+
+    def _next_chunk(self) -> bool:
+        """Take what has come of a chunk; whether there may be more."""
+        raw = self._raw
+        if self._awaited_bytes:
+            part = raw[: self._awaited_bytes]
+            content = max(0, self._awaited_bytes - 2)  # the two last bytes are its line end
+            self._line += part[:content]
+            self._awaited_bytes -= len(part)
+            del raw[: len(part)]
+            return bool(raw)
+        end = raw.find(b"\r\n")
+        if end < 0:
+            if len(raw) > _LONGEST_SIZE:
+                raise NotAResponse(KubeText.SIZE_CHUNK_MISSING())
+            return False
+        size = bytes(raw[:end]).partition(b";")[0].strip()
+        del raw[: end + 2]
+        if not size or len(size) > 8 or size.strip(b"0123456789abcdefABCDEF"):
+            raise NotAResponse(KubeText.SIZE_CHUNK_NO_NUMBER())
+        self._awaited_bytes = int(size, 16) + 2
+        self.over = self._awaited_bytes == 2
+        return bool(raw)
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -55,7 +112,7 @@ class EventStreams:
         self._unread: set[EventStream] = set()
         """Of which more was there than was read: the socket may not say so, since TLS has it already."""
         self._dropped: list[EventStream] = []
-        self._heard, self._tell = socket.socketpair()
+        self._woken, self._tell = socket.socketpair()
         self._thread: threading.Thread | None = None
         self._closed = False
 
@@ -69,9 +126,9 @@ class EventStreams:
             if self._thread is not None or self._closed:
                 self._wake()
                 return
-            for end in (self._heard, self._tell):
+            for end in (self._woken, self._tell):
                 end.setblocking(False)
-            self._selector.register(self._heard, selectors.EVENT_READ, None)
+            self._selector.register(self._woken, selectors.EVENT_READ, None)
             # A daemon: nothing that it does has to be brought to an end.
             self._thread = threading.Thread(target=self._run, name="watches", daemon=True)
             self._thread.start()
@@ -107,7 +164,7 @@ class EventStreams:
             for stream in tuple(self._streams):
                 self._forget(stream)
         self._selector.close()
-        self._heard.close()
+        self._woken.close()
         self._tell.close()
 
     def _forget(self, stream: EventStream) -> bool:
@@ -136,7 +193,7 @@ class EventStreams:
                 self._unread = set()
             if any(key.data is None for key, _ in ready):
                 with contextlib.suppress(OSError):
-                    self._heard.recv(_PART)
+                    self._woken.recv(_PART)
             for stream in chosen:
                 self._contained(partial(self._read, stream))
             pause = max(0.0, self._contained(self._look) or 0.0)
@@ -153,23 +210,23 @@ class EventStreams:
                 stream.on_end()
 
     def _received(self, stream: EventStream) -> tuple[list[bytes], bool]:
-        found: list[bytes] = []
+        received: list[bytes] = []
         try:
             for _ in range(_MOST_PARTS):
                 data = stream.opened.sock.recv(_PART)
                 if not data:
-                    return found, True
-                found += stream.lines.feed(data)
+                    return received, True
+                received += stream.lines.feed(data)
                 if stream.lines.over:
-                    return found, True
+                    return received, True
         except (ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError):
-            return found, False
+            return received, False
         except (OSError, NotAResponse):
-            return found, True
+            return received, True
         with self._lock:
             if stream in self._streams:
                 self._unread.add(stream)
-        return found, False
+        return received, False
 
     def _contained(self, work: Callable[[], T]) -> T | None:
         """A mistake in what is done with one stream must not end all of them."""

@@ -8,15 +8,16 @@ import socket
 import ssl
 import tempfile
 import threading
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 import urllib3
 from kubernetes.client import ApiClient, Configuration
 
-from gitfleet.adapters.bounded_reads import pools_with_limit
+from gitfleet.adapters.bounded_reads import pools_with_limit, read_body
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.kube.logins import Endpoint, Login, LoginSource
 from gitfleet.adapters.kube.texts import KubeText
@@ -25,6 +26,8 @@ from gitfleet.errors import BadInput, MissingPart, NoResponse
 from gitfleet.formats.canonical_json import json_bytes
 from gitfleet.formats.masking import masked
 from gitfleet.ports.transport import OpenStream, Request, Response
+
+T = TypeVar("T")
 
 
 class HttpTransport:
@@ -48,19 +51,11 @@ class HttpTransport:
 
     def request(self, request: Request) -> Response:
         """Transport.request."""
-        client, login = self._connected()
-        response = self._once(client, login, request)
-        if response.status == 401 and self._renew(login):
-            return self._once(*self._connected(), request)
-        return response
+        return self._renewing(self._once, request)
 
     def stream(self, request: Request) -> Response | OpenStream:
         """Streaming.stream."""
-        client, login = self._connected()
-        found = self._begun(client, login, request)
-        if isinstance(found, Response) and found.status == 401 and self._renew(login):
-            return self._begun(*self._connected(), request)
-        return found
+        return self._renewing(self._begun, request)
 
     def close(self) -> None:
         """Transport.close. A login that is under way is not waited for, since its plug-in may hang: its connections go
@@ -74,24 +69,27 @@ class HttpTransport:
         finally:
             self._lock.release()
 
-    def _once(self, client: ApiClient, login: Login, request: Request) -> Response:
+    def _renewing(self, send: Callable[[ApiClient, Login, Request], T], request: Request) -> T:
+        client, login = self._connected()
         try:
-            return self._whole(self._sent(client, login, request), request.limit)
+            response = send(client, login, request)
+            if isinstance(response, Response) and response.status == 401 and self._renew(login):
+                response = send(*self._connected(), request)
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise NoResponse(self._why(error), passing=_is_passing(error)) from error
+        return response
+
+    def _once(self, client: ApiClient, login: Login, request: Request) -> Response:
+        return self._whole(self._sent(client, login, request), request.limit)
 
     def _begun(self, client: ApiClient, login: Login, request: Request) -> Response | OpenStream:
-        streaming = connect(self._endpoint, login, 1, self._timeouts, like=client)
-        try:
-            response = self._sent(streaming, login, request)
-            sock = getattr(response.connection, "sock", None)
-            if response.status != 200 or not isinstance(sock, socket.socket):
-                return self._whole(response, request.limit)
-            chunked = "chunked" in response.headers.get("Transfer-Encoding", "").lower()
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            return OpenStream(sock, chunked, partial(_end, sock, response))
-        except (urllib3.exceptions.HTTPError, OSError) as error:
-            raise NoResponse(self._why(error), passing=_is_passing(error)) from error
+        response = self._sent(connect(self._endpoint, login, 1, self._timeouts, like=client), login, request)
+        sock = getattr(response.connection, "sock", None)
+        if response.status != 200 or not isinstance(sock, socket.socket):
+            return self._whole(response, request.limit)
+        chunked = "chunked" in response.headers.get("Transfer-Encoding", "").lower()
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        return OpenStream(sock, chunked, partial(_end, sock, response))
 
     def _sent(self, client: ApiClient, login: Login, request: Request) -> urllib3.BaseHTTPResponse:
         query = f"?{urlencode(request.query)}" if request.query else ""
@@ -110,24 +108,13 @@ class HttpTransport:
 
     def _whole(self, response: urllib3.BaseHTTPResponse, limit: int) -> Response:
         try:
-            content = self._content(response, limit)
+            content = read_body(response, limit + 1)
             if len(content) > limit:
                 response.close()
                 return Response(413, KubeText.RESPONSE_LARGER_MIB(limit=limit // MIB).encode())
             return Response(response.status, content, response.headers)
         finally:
             response.release_conn()
-
-    def _content(self, response: urllib3.BaseHTTPResponse, limit: int) -> bytes:
-        """The body up to a byte more than the limit. A compressed one, which nobody asked for, may unfold to any
-        size."""
-        if response.headers.get("Content-Encoding", "identity") != "identity":
-            raise NoResponse(KubeText.RESPONSE_COMPRESSED_NOT_ASKED(), passing=False)
-        parts, left = list[bytes](), limit + 1
-        while left and (part := response.read1(left, decode_content=False)):
-            parts.append(part)
-            left -= len(part)
-        return b"".join(parts)
 
     def _connected(self) -> tuple[ApiClient, Login]:
         with self._lock:
@@ -191,8 +178,8 @@ def connect(
     pools = pools_with_limit(timeouts.response_seconds, SystemClock().monotonic, buffered=buffered)
     client.rest_client.pool_manager.pool_classes_by_scheme = pools
     if endpoint.server.startswith("https:"):
-        known = like.rest_client.pool_manager.connection_pool_kw["ssl_context"] if like is not None else None
-        client.rest_client.pool_manager.connection_pool_kw["ssl_context"] = known or _context(endpoint, login)
+        context = like.rest_client.pool_manager.connection_pool_kw["ssl_context"] if like is not None else None
+        client.rest_client.pool_manager.connection_pool_kw["ssl_context"] = context or _context(endpoint, login)
     return client
 
 

@@ -31,6 +31,7 @@ from gitfleet.adapters.kube.logins import (
 from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.errors import BadInput, MissingPart
 from gitfleet.formats.yaml_reader import Profile, UnreadableText, read_documents
+from gitfleet.settings import ConnectionRules
 
 LARGEST_KUBECONFIG: Final = 1024 * 1024
 _LINE: Final = re.compile(r"[^\x00-\x1f\x7f]+")
@@ -50,6 +51,13 @@ class Rules:
     allowed_exec: tuple[str, ...] = ()
     exec_environment: tuple[str, ...] = ()
     insecure: bool = False
+
+
+def rules_of(allowed: ConnectionRules) -> Rules:
+    """The rules for a kubeconfig that the operator gave."""
+    return Rules(
+        allowed_exec=allowed.allowed_exec, exec_environment=allowed.exec_environment, insecure=allowed.allow_insecure
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +80,9 @@ class Kubeconfig:
             raise MissingPart(
                 KubeText.NO_CURRENT_CONTEXT(source=self.source), hint=KubeText.NAME_ONE_SPEC_CONNECTION_CONTEXT()
             )
-        found = self._named("contexts", name)
-        cluster = self._named("clusters", self._text(found, "cluster") or "")
-        user_name = self._text(found, "user")
+        entry = self._named("contexts", name)
+        cluster = self._named("clusters", self._text(entry, "cluster") or "")
+        user_name = self._text(entry, "user")
         user = self._named("users", user_name) if user_name else {}
         return self._endpoint(cluster, rules), self._login(cluster, user, rules, now)
 
@@ -182,10 +190,10 @@ class Kubeconfig:
         if os.sep not in command:
             if command not in rules.allowed_exec:
                 raise refused
-            found = shutil.which(command)
-            if found is None:
+            program = shutil.which(command)
+            if program is None:
                 raise MissingPart(KubeText.CREDENTIAL_PLUG_NOT_PATH(command=command), hint="install it")
-            return found
+            return program
         path = (folder / command).resolve()
         if path not in {Path(entry).resolve() for entry in rules.allowed_exec if os.sep in entry}:
             raise refused
@@ -228,15 +236,15 @@ class Kubeconfig:
         return value
 
 
-def _mapping(value: Any, what: str) -> Mapping[str, Any]:
+def _mapping(value: Any, subject: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise BadInput(KubeText.MUST_MAPPING(what=what))
+        raise BadInput(KubeText.MUST_MAPPING(what=subject))
     return value
 
 
-def _mappings(value: Any, what: str) -> list[Mapping[str, Any]]:
-    if value is not None and (not isinstance(value, list) or not all(isinstance(one, Mapping) for one in value)):
-        raise BadInput(KubeText.MUST_LIST_MAPPINGS(what=what))
+def _mappings(value: Any, subject: str) -> list[Mapping[str, Any]]:
+    if value is not None and (not isinstance(value, list) or not all(isinstance(entry, Mapping) for entry in value)):
+        raise BadInput(KubeText.MUST_LIST_MAPPINGS(what=subject))
     return value or []
 
 

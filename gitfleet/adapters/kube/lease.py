@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from gitfleet.adapters.kube.kubeconfigs import Rules, read_kubeconfig
+from gitfleet.adapters.kube.kubeconfigs import read_kubeconfig, rules_of
 from gitfleet.adapters.kube.logins import Endpoint, LoginSource
 from gitfleet.adapters.kube.own_cluster import own_cluster, pod_namespace
 from gitfleet.adapters.kube.refusals import refusal_of
 from gitfleet.adapters.kube.texts import KubeText
-from gitfleet.adapters.kube.wire import Timeouts, Wire
+from gitfleet.adapters.kube.wire import Timeouts, Wire, micro_time
 from gitfleet.api.objects import JsonObject
 from gitfleet.errors import ClusterUnreachable, Forbidden, MissingPart
 from gitfleet.ports.clock import Clock
@@ -21,7 +20,6 @@ from gitfleet.ports.transport import Response
 from gitfleet.settings import ConnectionRules
 
 _LONGEST_QUOTE: Final = 400
-_MICRO: Final = "%Y-%m-%dT%H:%M:%S.%fZ"
 _ONCE: Final = Timeouts(connect_seconds=2.0, read_seconds=3.0, response_seconds=4.0, tries=1)
 """The election tries again by itself, and a request must end well within its deadline."""
 
@@ -63,7 +61,7 @@ class KubeLease:
     def _body(self, holder: str, seconds: float, over: LeaseRecord | None) -> JsonObject:
         """The next object; what others keep in it stays."""
         before = over.body if over is not None else {}
-        spec, now = dict(before.get("spec") or {}), _micro_time(self._clock.now())
+        spec, now = dict(before.get("spec") or {}), micro_time(self._clock.now())
         if over is None or over.holder != holder:
             spec["acquireTime"] = now
             spec["leaseTransitions"] = over.transitions + 1 if over is not None and holder else _transitions(spec)
@@ -74,11 +72,8 @@ class KubeLease:
     def _record(self, response: Response, verb: str) -> LeaseRecord:
         if response.status in (401, 403):
             # The log of the election has no hints: the sentence itself says what to do.
-            refused = (
-                refusal_of(response, KubeText.GITFLEET_NOT(verb=verb, name=self)).message[:_LONGEST_QUOTE].rstrip(".")
-            )
-            needs = KubeText.NEEDS_VERBS_GET()
-            raise Forbidden(f"{refused}; {needs}")
+            refusal = refusal_of(response, KubeText.GITFLEET_NOT(verb=verb, name=self)).message[:_LONGEST_QUOTE]
+            raise Forbidden(f"{refusal.rstrip('.')}; {KubeText.NEEDS_VERBS_GET()}")
         if not response.ok:
             raise ClusterUnreachable(KubeText.GAVE_STATUS(name=self, status=response.status))
         body = response.json()
@@ -95,12 +90,8 @@ class KubeLease:
 
 
 def _transitions(spec: dict[str, Any]) -> int:
-    found = spec.get("leaseTransitions")
-    return found if isinstance(found, int) else 0
-
-
-def _micro_time(moment: datetime) -> str:
-    return moment.strftime(_MICRO)
+    transitions = spec.get("leaseTransitions")
+    return transitions if isinstance(transitions, int) else 0
 
 
 def open_lease(allowed: ConnectionRules, place: tuple[str, str], clock: Clock) -> KubeLease:
@@ -113,11 +104,9 @@ def open_lease(allowed: ConnectionRules, place: tuple[str, str], clock: Clock) -
     return KubeLease(Wire(KubeText.CLUSTER_LEASE(), transport, timeouts=_ONCE), namespace, name, clock)
 
 
-def _access(allowed: ConnectionRules, what: str, clock: Clock) -> tuple[Endpoint, LoginSource]:
+def _access(allowed: ConnectionRules, subject: str, clock: Clock) -> tuple[Endpoint, LoginSource]:
     if pod_namespace(allowed.service_account) is not None or allowed.kubeconfig is None:
-        return own_cluster(allowed.service_account, what, "give --kubeconfig FILE")
+        return own_cluster(allowed.service_account, subject, "give --kubeconfig FILE")
     path = Path(str(allowed.kubeconfig).split(os.pathsep)[0])
-    rules = Rules(
-        allowed_exec=allowed.allowed_exec, exec_environment=allowed.exec_environment, insecure=allowed.allow_insecure
-    )
-    return read_kubeconfig(path, KubeText.KUBECONFIG(path=path.name, name=what)).access(rules, clock.now)
+    kubeconfig = read_kubeconfig(path, KubeText.KUBECONFIG(path=path.name, name=subject))
+    return kubeconfig.access(rules_of(allowed), clock.now)

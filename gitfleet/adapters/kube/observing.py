@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, Final, TypeVar
 
-from gitfleet.adapters.kube.answers import doubtful_404, other_object
 from gitfleet.adapters.kube.discovery import Absence, Discovery, DiscoveryRefused, Resource, segment
-from gitfleet.adapters.kube.refusals import refusal_of
+from gitfleet.adapters.kube.refusals import doubtful_404, other_object, refusal_of
 from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import JSON, Wire, next_page_of
 from gitfleet.api.objects import ObjectKey
@@ -29,7 +29,7 @@ _Task = TypeVar("_Task")
 
 
 @dataclass(slots=True)
-class Found:
+class ObservedObjects:
     """What an observation brought: objects (None: NotFound), and keys that could not be read."""
 
     live: dict[ObjectKey, LiveObject | None] = field(default_factory=dict)
@@ -61,17 +61,17 @@ class Observer:
     def namespaces(self) -> tuple[dict[str, str] | None, str]:
         """The names of all namespaces, None when they may not be listed, and the server's identity (the UID of
         kube-system), "" where it is not among them."""
-        found: dict[str, str] = {}
+        namespaces: dict[str, str] = {}
         identity = ""
         for response in self._wire.pages("/api/v1/namespaces", accept=NAMES_ONLY, most=_MOST_PAGES):
             if not response.ok:
                 return None, identity
             for item in response.json()["items"] or ():
                 name = str(item["metadata"]["name"])
-                found[name] = ""
+                namespaces[name] = ""
                 if name == IDENTITY.name:
                     identity = str(item["metadata"].get("uid") or "")
-        return found, identity
+        return namespaces, identity
 
     def identity(self) -> str | None:
         """The server's identity by a read of its own: "" where that is refused, None where it may be known later."""
@@ -80,26 +80,29 @@ class Observer:
             return live.uid
         return "" if why else None
 
-    def objects(self, keys: Collection[ObjectKey]) -> Found:
+    def objects(self, keys: Collection[ObjectKey]) -> ObservedObjects:
         """The live objects of the keys. ClusterUnreachable when the server does not answer."""
-        found = Found()
+        observed = ObservedObjects()
         tasks: list[tuple[Resource, list[ObjectKey]]] = []
-        discovered: set[tuple[str, str]] = set()
-        for kind, wanted in _by_kind(_readable(keys, found)).items():
-            place = self._place(wanted[0], (kind[0], kind[1]), discovered, found, wanted)
+        refreshed: set[str] = set()
+        for _, group in groupby(sorted(set(_readable(keys, observed))), lambda key: (key.api_version, key.kind)):
+            kind_keys = list(group)
+            api_version = kind_keys[0].api_version
+            place = self._place(kind_keys, observed, refresh=api_version not in refreshed)
+            refreshed.add(api_version)
             if place is None:
                 continue
-            for group in _by_namespace(wanted, place):
-                tasks += [(place, group)] if len(group) >= LIST_FROM else [(place, [key]) for key in group]
-        for part in run_parallel(self._read, tasks, self._parallel):
-            found.live.update(part.live)
-            found.unreadable.update(part.unreadable)
-        doubted = {place: key for place, group in tasks for key in group if key in found.unreadable}
-        gone = {place for place, key in doubted.items() if self._went(key)}
-        for key in [key for place, group in tasks if place in gone for key in group]:
-            found.unreadable.pop(key, None)
-            found.live[key] = None
-        return found
+            for listed in _by_namespace(kind_keys) if place.namespaced else [kind_keys]:
+                tasks += [(place, listed)] if len(listed) >= LIST_FROM else [(place, [key]) for key in listed]
+        for result in run_parallel(self._read, tasks, self._parallel):
+            observed.live.update(result.live)
+            observed.unreadable.update(result.unreadable)
+        doubted = {place: key for place, group in tasks for key in group if key in observed.unreadable}
+        lost = {place for place, key in doubted.items() if self._went(key)}
+        for key in [key for place, group in tasks if place in lost for key in group]:
+            observed.unreadable.pop(key, None)
+            observed.live[key] = None
+        return observed
 
     def _went(self, key: ObjectKey) -> bool:
         """Whether the server has lost the kind since it was discovered; asks only where a 404 left that open."""
@@ -119,51 +122,47 @@ class Observer:
         if not response.ok:
             return None, refusal_of(response, str(key)).message
         body = response.json()
-        if other := other_object(body, key, namespaced=resource.namespaced):
-            return None, other
+        if mismatch := other_object(body, key, namespaced=resource.namespaced):
+            return None, mismatch
         return LiveObject(key, body), ""
 
-    def _place(
-        self,
-        key: ObjectKey,
-        group_version: tuple[str, str],
-        discovered: set[tuple[str, str]],
-        found: Found,
-        wanted: Iterable[ObjectKey],
-    ) -> Resource | None:
+    def _place(self, keys: list[ObjectKey], observed: ObservedObjects, *, refresh: bool) -> Resource | None:
+        """Where the kind of some keys lives; where it is not there, or not known, that is noted of the keys."""
+        key = keys[0]
         try:
-            place = self._discovery.find(key, refresh=group_version not in discovered)
+            place = self._discovery.find(key, refresh=refresh)
         except DiscoveryRefused as error:
-            found.unreadable.update(dict.fromkeys(wanted, str(error)))
+            observed.unreadable.update(dict.fromkeys(keys, str(error)))
             return None
-        discovered.add(group_version)
         if isinstance(place, Resource):
             return place
         if place is Absence.OTHER_VERSION:
             # The object may well be there: NotFound would remove it from the inventory.
             why = KubeText.CLUSTER_OTHER_VERSIONS(key=key.kind, api_version=key.api_version)
-            found.unreadable.update(dict.fromkeys(wanted, why))
+            observed.unreadable.update(dict.fromkeys(keys, why))
         else:
-            found.live.update(dict.fromkeys(wanted, None))
+            observed.live.update(dict.fromkeys(keys, None))
         return None
 
-    def _read(self, task: tuple[Resource, list[ObjectKey]]) -> Found:
-        resource, wanted = task
-        if len(wanted) >= LIST_FROM:
-            return self._list(resource, wanted)
-        found = Found()
-        for key in wanted:
+    def _read(self, task: tuple[Resource, list[ObjectKey]]) -> ObservedObjects:
+        resource, keys = task
+        if len(keys) >= LIST_FROM:
+            return self._list(resource, keys)
+        return self._each(resource, keys, ObservedObjects())
+
+    def _each(self, resource: Resource, keys: Iterable[ObjectKey], observed: ObservedObjects) -> ObservedObjects:
+        for key in keys:
             live, why = self.get(resource, key)
             if why:
-                found.unreadable[key] = why
+                observed.unreadable[key] = why
             else:
-                found.live[key] = live
-        return found
+                observed.live[key] = live
+        return observed
 
-    def _list(self, resource: Resource, wanted: list[ObjectKey]) -> Found:
-        found = Found()
-        missing = {key.name: key for key in wanted}
-        first = wanted[0]
+    def _list(self, resource: Resource, keys: list[ObjectKey]) -> ObservedObjects:
+        observed = ObservedObjects()
+        missing = {key.name: key for key in keys}
+        first = keys[0]
         complete = False
         for response in self._wire.pages(resource.path(first.namespace), most=_MOST_PAGES):
             if not response.ok or "items" not in response.json():
@@ -175,22 +174,18 @@ class Observer:
                     continue
                 # Items of a list do not repeat what the list itself says.
                 body: dict[str, Any] = {"apiVersion": key.api_version, "kind": key.kind, **item}
-                if other := other_object(body, key, namespaced=resource.namespaced):
-                    found.unreadable[key] = other
+                if mismatch := other_object(body, key, namespaced=resource.namespaced):
+                    observed.unreadable[key] = mismatch
                 else:
-                    found.live[key] = LiveObject(key, body)
+                    observed.live[key] = LiveObject(key, body)
             complete = next_page_of(page) is None
             if not missing:
-                return found
+                return observed
         if complete:
-            found.live.update(dict.fromkeys(missing.values(), None))
-            return found
+            observed.live.update(dict.fromkeys(missing.values(), None))
+            return observed
         # Forbidden, too large, expired or too long: read one by one to find which.
-        for key in missing.values():
-            part = self._read((resource, [key]))
-            found.live.update(part.live)
-            found.unreadable.update(part.unreadable)
-        return found
+        return self._each(resource, missing.values(), observed)
 
 
 def run_parallel(work: Callable[[_Task], _Item], tasks: Collection[_Task], parallel: int) -> list[_Item]:
@@ -201,7 +196,7 @@ def run_parallel(work: Callable[[_Task], _Item], tasks: Collection[_Task], paral
         return list(pool.map(work, tasks))
 
 
-def _readable(keys: Iterable[ObjectKey], found: Found) -> Iterator[ObjectKey]:
+def _readable(keys: Iterable[ObjectKey], observed: ObservedObjects) -> Iterator[ObjectKey]:
     """The keys that can be asked for; the others are unreadable."""
     for key in keys:
         try:
@@ -209,20 +204,10 @@ def _readable(keys: Iterable[ObjectKey], found: Found) -> Iterator[ObjectKey]:
                 segment(part)
             segment(key.name)
         except BadInput as error:
-            found.unreadable[key] = str(error)
+            observed.unreadable[key] = str(error)
         else:
             yield key
 
 
-def _by_kind(keys: Iterable[ObjectKey]) -> Mapping[tuple[str, str, str], list[ObjectKey]]:
-    kinds: dict[tuple[str, str, str], list[ObjectKey]] = {}
-    for key in sorted(set(keys)):
-        kinds.setdefault((key.group, key.version, key.kind), []).append(key)
-    return kinds
-
-
-def _by_namespace(keys: Iterable[ObjectKey], resource: Resource) -> Iterable[list[ObjectKey]]:
-    spaces: dict[str, list[ObjectKey]] = {}
-    for key in keys:
-        spaces.setdefault(key.namespace if resource.namespaced else "", []).append(key)
-    return spaces.values()
+def _by_namespace(keys: list[ObjectKey]) -> Iterator[list[ObjectKey]]:
+    return (list(group) for _, group in groupby(keys, lambda key: key.namespace))

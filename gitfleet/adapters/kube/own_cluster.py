@@ -19,14 +19,14 @@ def pod_namespace(service_account: Path) -> str | None:
 
 
 def own_cluster(
-    service_account: Path, what: str, otherwise: str = "give another connection"
+    service_account: Path, subject: str, otherwise: str = "give another connection"
 ) -> tuple[Endpoint, LoginSource]:
     """Where its API server is and how to log in there; MissingPart, which says that `what` is there, where there is
     none, and what else may be done: `otherwise`."""
     host, port = os.environ.get("KUBERNETES_SERVICE_HOST"), os.environ.get("KUBERNETES_SERVICE_PORT")
     if not host or not port:
         hint = KubeText.RUN_GITFLEET_POD(otherwise=otherwise)
-        raise MissingPart(KubeText.CLUSTER_GITFLEET_RUNS_RUNS_NONE(what=what), hint=hint)
+        raise MissingPart(KubeText.CLUSTER_GITFLEET_RUNS_RUNS_NONE(what=subject), hint=hint)
     try:
         authority = (service_account / "ca.crt").read_text(encoding="ascii")
     except (OSError, ValueError) as error:

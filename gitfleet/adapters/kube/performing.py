@@ -7,31 +7,54 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeVar
 
-from gitfleet.adapters.kube.answers import doubtful_404, other_object
 from gitfleet.adapters.kube.discovery import Absence, Discovery, DiscoveryRefused, Resource, segment
 from gitfleet.adapters.kube.dry_runs import OF_THE_SERVER
 from gitfleet.adapters.kube.observing import Observer, run_parallel
-from gitfleet.adapters.kube.refusals import Refusal, refusal_of
+from gitfleet.adapters.kube.refusals import Refusal, doubtful_404, other_object, refusal_of
 from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import APPLY_PATCH, MERGE_PATCH, PRUNE, Wire
 from gitfleet.api.definitions import definition_of, is_established
 from gitfleet.api.objects import JsonObject, ObjectKey
-from gitfleet.errors import BadInput, GitfleetError
+from gitfleet.errors import BadInput, GitfleetError, GiveUp
 from gitfleet.formats.field_trees import in_version, taken_over
 from gitfleet.formats.managed_fields import FIELD_MANAGER, is_own_apply, managed_entries
 from gitfleet.formats.secret_objects import as_stored, secrets_in
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.observations import LiveObject
-from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, Update, Write
+from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, RolloutWrite, Update, Write
 
 log = logging.getLogger(__name__)
 DEFINITION_PAUSE_SECONDS: Final = 0.1
+_Op = TypeVar("_Op", bound=Write | RolloutWrite)
+_Result = TypeVar("_Result")
 _MOST_TRIES: Final = 3
 _NO_VERSION: Final = "1"
 """The resourceVersion that no object ever has: an apply that names it makes an object, or is a conflict with whatever
 is there (seen with kube-apiserver 1.36; resource versions are revisions of etcd, whose first is an empty store)."""
+
+
+def contained(
+    operation: _Op, perform: Callable[[_Op], _Result], failed: Callable[[_Op, OutcomeCode, str], _Result]
+) -> _Result:
+    """What `perform` makes of an operation; what it raises becomes what `failed` makes of it."""
+
+    def checked(operation: _Op) -> _Result:
+        try:
+            segment(operation.key.name)  # without a name the path would be the whole collection's
+            return perform(operation)
+        except BadInput as error:
+            return failed(operation, OutcomeCode.INVALID, str(error))
+        except GitfleetError as error:
+            code = OutcomeCode.SERVER_ERROR if isinstance(error, DiscoveryRefused) else OutcomeCode.UNREACHABLE
+            return failed(operation, code, str(error))
+
+    result = attempt(Subject.of_object(operation.key, operation.cluster), checked, operation)
+    if not isinstance(result, Failure):
+        return result
+    log.error("%s", result.report)
+    return failed(operation, OutcomeCode.INTERNAL_ERROR, result.sentence)
 
 
 class Performer:
@@ -67,37 +90,23 @@ class Performer:
         return tuple(self._outcomes[number] for number, _ in numbered)
 
     def _one(self, numbered: tuple[int, Write]) -> Outcome:
-        operation = numbered[1]
-        outcome = attempt(Subject.of_object(operation.key, operation.cluster), self._perform, operation)
-        if not isinstance(outcome, Failure):
-            return outcome
-        log.error("%s", outcome.report)
-        return Outcome(operation=operation, ok=False, code=OutcomeCode.INTERNAL_ERROR, message=outcome.sentence)
+        return contained(numbered[1], self._perform, _failed)
 
     def _perform(self, operation: Write) -> Outcome:
-        try:
-            segment(operation.key.name)  # without a name the path would be the whole collection's
-            return self._delete(operation) if isinstance(operation, Delete) else self._apply(operation)
-        except BadInput as error:
-            return Outcome(operation=operation, ok=False, code=OutcomeCode.INVALID, message=str(error), retry=False)
-        except GitfleetError as error:
-            code = OutcomeCode.SERVER_ERROR if isinstance(error, DiscoveryRefused) else OutcomeCode.UNREACHABLE
-            return Outcome(operation=operation, ok=False, code=code, message=str(error))
+        return self._delete(operation) if isinstance(operation, Delete) else self._apply(operation)
 
     def _apply(self, operation: Create | Update) -> Outcome:
         for need in operation.needs:
             missing = self._missing(need)
             if missing is not None:
                 code = OutcomeCode.NEEDS_NAMESPACE if need.kind == "Namespace" else OutcomeCode.NEEDS_CRD
-                return Outcome(operation=operation, ok=False, code=code, message=f"{operation.key} needs {missing}")
-        resource = self._discovery.find(operation.key)
-        if isinstance(resource, Absence):
-            resource = self._discovery.find(operation.key, refresh=True)
+                return _failed(operation, code, f"{operation.key} needs {missing}")
+        resource = self._discovery.find(operation.key, refresh=True)
         if isinstance(resource, Absence):
             why = KubeText.CLUSTER_NO_KIND_2(
                 operation=operation.key, operation_2=operation.key.kind, api_version=operation.key.api_version
             )
-            return Outcome(operation=operation, ok=False, code=OutcomeCode.NEEDS_CRD, message=why)
+            return _failed(operation, OutcomeCode.NEEDS_CRD, why)
         if isinstance(operation, Update) and operation.removes:
             ready = self._with_owners(operation, resource, lambda live: taken_over(live, operation.removes))
             return ready if isinstance(ready, Outcome) else replace(self._write(ready, resource), operation=operation)
@@ -107,7 +116,7 @@ class Performer:
         live, why = self._observer.get(resource, operation.key)
         if live is not None and any(map(is_own_apply, managed_entries(live.body))):
             # The answer to an attempt of ours was lost, or another process of gitfleet was first.
-            outcome = self._write(_over(operation, live), resource)
+            outcome = self._write(_as_update(operation, live), resource)
             return replace(outcome, operation=operation)
         return replace(outcome, message=why or KubeText.MADE_SOMEBODY_ELSE_BETWEEN(operation=operation.key))
 
@@ -121,7 +130,7 @@ class Performer:
         is for the version that came of it."""
         live, locked = operation.live, operation.resource_version is not None
         path, query = resource.path(operation.key.namespace, operation.key.name), {"fieldManager": FIELD_MANAGER}
-        for left in reversed(range(_MOST_TRIES)):
+        for tries_left in reversed(range(_MOST_TRIES)):
             entries = owners(live.body)
             if entries is None:
                 break
@@ -131,13 +140,13 @@ class Performer:
                 version = LiveObject(operation.key, response.json()).resource_version
                 return replace(operation, resource_version=version) if locked else operation
             refusal = refusal_of(response, str(operation.key), _secrets_of(operation))
-            if response.status != 409 or locked or not left:
+            if response.status != 409 or locked or not tries_left:
                 return _refused(operation, refusal)
-            there, why = self._observer.get(resource, operation.key)
-            if there is None or there.uid != live.uid:
+            current, why = self._observer.get(resource, operation.key)
+            if current is None or current.uid != live.uid:
                 why = why or KubeText.DELETED_REPLACED_BETWEEN(operation=operation.key)
-                return Outcome(operation=operation, ok=False, code=OutcomeCode.CONFLICT, message=why)
-            live = there
+                return _failed(operation, OutcomeCode.CONFLICT, why)
+            live = current
         return operation
 
     def _write(self, operation: Create | Update, resource: Resource) -> Outcome:
@@ -157,26 +166,24 @@ class Performer:
             response = self._wire.send("PATCH", path, query, body=_body_of(moved), headers=headers)
         if response.ok:
             body = response.json()
-            if other := other_object(body, operation.key, namespaced=resource.namespaced):
-                return Outcome(operation=operation, ok=False, code=OutcomeCode.SERVER_ERROR, message=other)
+            if mismatch := other_object(body, operation.key, namespaced=resource.namespaced):
+                return _failed(operation, OutcomeCode.SERVER_ERROR, mismatch)
             live = LiveObject(operation.key, body)
             return Outcome(operation=operation, ok=True, code=OutcomeCode.APPLIED, live=live)
         return _refused(operation, refusal_of(response, str(operation.key), _secrets_of(operation)))
 
     def _delete(self, operation: Delete) -> Outcome:
-        resource = self._discovery.find(operation.key)
-        if isinstance(resource, Absence):
-            resource = self._discovery.find(operation.key, refresh=True)
+        # The one place where objects are deleted: whoever came here past the removal gate has no permit.
+        if not operation.permit.covers(operation.cluster, operation.key):
+            raise GiveUp(KubeText.DELETION_WITHOUT_PERMIT(operation=operation.key))
+        message = KubeText.IS_GONE(operation=operation.key)
+        not_found = Outcome(operation=operation, ok=True, code=OutcomeCode.NOT_FOUND, message=message)
+        resource = self._discovery.find(operation.key, refresh=True)
         if resource is Absence.OTHER_VERSION:
             why = KubeText.CLUSTER_OTHER_VERSIONS_ONLY(operation=operation.key, operation_2=operation.key.kind)
-            return Outcome(operation=operation, ok=False, code=OutcomeCode.OTHER_VERSION, message=why)
+            return _failed(operation, OutcomeCode.OTHER_VERSION, why)
         if not isinstance(resource, Resource):
-            return Outcome(
-                operation=operation,
-                ok=True,
-                code=OutcomeCode.NOT_FOUND,
-                message=KubeText.IS_GONE(operation=operation.key),
-            )
+            return not_found
         options = {
             "apiVersion": "v1",
             "kind": "DeleteOptions",
@@ -187,21 +194,16 @@ class Performer:
         response = self._wire.send("DELETE", path, body=options)
         if response.status == 404:
             if doubt := doubtful_404(response, operation.key, resource.plural):
-                return Outcome(operation=operation, ok=False, code=OutcomeCode.SERVER_ERROR, message=doubt)
-            return Outcome(
-                operation=operation,
-                ok=True,
-                code=OutcomeCode.NOT_FOUND,
-                message=KubeText.IS_GONE(operation=operation.key),
-            )
+                return _failed(operation, OutcomeCode.SERVER_ERROR, doubt)
+            return not_found
         if not response.ok:
             return _refused(operation, refusal_of(response, str(operation.key)))
         body = response.json()
         if body.get("kind") == "Status":
             return self._confirmed(operation, resource)
-        if other := other_object(body, operation.key, namespaced=resource.namespaced):
-            return Outcome(operation=operation, ok=False, code=OutcomeCode.SERVER_ERROR, message=other)
-        # The object itself comes back while finalizers hold it: it is gone only when an observation does not find it.
+        if mismatch := other_object(body, operation.key, namespaced=resource.namespaced):
+            return _failed(operation, OutcomeCode.SERVER_ERROR, mismatch)
+        # The object itself comes back while finalizers keep it: it is gone only when an observation does not find it.
         return Outcome(operation=operation, ok=True, code=OutcomeCode.DELETING, live=LiveObject(operation.key, body))
 
     def _confirmed(self, operation: Delete, resource: Resource) -> Outcome:
@@ -212,7 +214,7 @@ class Performer:
         if live is not None and live.body["metadata"].get("deletionTimestamp"):
             return Outcome(operation=operation, ok=True, code=OutcomeCode.DELETING, live=live)
         why = why or KubeText.SERVER_ANSWERED_DELETED(operation=operation.key)
-        return Outcome(operation=operation, ok=False, code=OutcomeCode.SERVER_ERROR, message=why)
+        return _failed(operation, OutcomeCode.SERVER_ERROR, why)
 
     def _missing(self, need: ObjectKey) -> str | None:
         """Why a needed object is not there; None when it is. Each is asked for once."""
@@ -243,7 +245,7 @@ class Performer:
 
     def _definition_missing(self, need: ObjectKey) -> str | None:
         resource = Resource(f"/apis/{need.group}/{need.version}", "customresourcedefinitions", False)
-        for left in reversed(range(self._wire.timeouts.definition_tries)):
+        for tries_left in reversed(range(self._wire.timeouts.definition_tries)):
             live, why = self._observer.get(resource, need)
             if why:
                 return None
@@ -251,18 +253,18 @@ class Performer:
                 return KubeText.WHICH_IS_NOT_THERE(need=need)
             if self._serves(live):
                 return None
-            if left:
+            if tries_left:
                 self._pause(DEFINITION_PAUSE_SECONDS)
         return KubeText.NOT_ESTABLISHED_YET(need=need)
 
     def _serves(self, definition: LiveObject) -> bool:
         """Whether the definition is Established and discovery shows its kind."""
-        said = definition_of(definition.body)
-        if said is None or not is_established(definition.body):
+        defined = definition_of(definition.body)
+        if defined is None or not is_established(definition.body):
             return False
-        keys = (ObjectKey(said.kind.group, version, said.kind.kind, "", "") for version in said.served)
-        found = (self._discovery.find(key, refresh=True) for key in keys)
-        return all(isinstance(place, Resource) for place in found)
+        keys = (ObjectKey(defined.kind.group, version, defined.kind.kind, "", "") for version in defined.served)
+        places = (self._discovery.find(key, refresh=True) for key in keys)
+        return all(isinstance(place, Resource) for place in places)
 
 
 def _in_waves(numbered: Iterable[tuple[int, Write]]) -> list[list[tuple[int, Write]]]:
@@ -276,16 +278,20 @@ def _in_waves(numbered: Iterable[tuple[int, Write]]) -> list[list[tuple[int, Wri
 
 def _secrets_of(operation: Create | Update) -> tuple[str, ...]:
     """What no sentence about the operation may repeat: the values that are wanted, and those that are there."""
-    there = secrets_in(operation.live.body) if isinstance(operation, Update) else ()
-    return (*secrets_in(as_stored(operation.manifest.body)), *there)
+    live_secrets = secrets_in(operation.live.body) if isinstance(operation, Update) else ()
+    return (*secrets_in(as_stored(operation.manifest.body)), *live_secrets)
+
+
+def _failed(operation: Write, code: OutcomeCode, why: str, *, retry: bool | None = None) -> Outcome:
+    retry = code is not OutcomeCode.INVALID if retry is None else retry
+    return Outcome(operation=operation, ok=False, code=code, message=why, retry=retry)
 
 
 def _refused(operation: Write, refusal: Refusal) -> Outcome:
-    return Outcome(operation=operation, ok=False, code=refusal.code, message=refusal.message, retry=refusal.retry)
+    return _failed(operation, refusal.code, refusal.message, retry=refusal.retry)
 
 
-def _over(operation: Create, live: LiveObject) -> Update:
-    """The same on the object that is there."""
+def _as_update(operation: Create, live: LiveObject) -> Update:
     return Update(
         cluster=operation.cluster,
         placement=operation.placement,

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from gitfleet.adapters.kube.own_cluster import own_cluster, pod_namespace
 from gitfleet.adapters.kube.texts import KubeText
-from gitfleet.adapters.kube.wire import Timeouts, Wire
+from gitfleet.adapters.kube.wire import Timeouts, Wire, micro_time
 from gitfleet.api.notifications import NotificationEvent
 from gitfleet.api.objects import JsonObject
 from gitfleet.errors import ClusterUnreachable, Forbidden
@@ -48,7 +48,7 @@ _ONCE: Final = Timeouts(connect_seconds=5.0, read_seconds=10.0, response_seconds
 
 
 @dataclass(slots=True)
-class _Said:
+class _Series:
     name: str
     count: int
     last: datetime
@@ -63,38 +63,38 @@ class PodEvents:
     pod: str
     uid: str
     clock: Clock
-    _said: OrderedDict[tuple[str, str], _Said] = field(default_factory=OrderedDict)
+    _series: OrderedDict[tuple[str, str], _Series] = field(default_factory=OrderedDict)
     _done: set[tuple[str, int]] = field(default_factory=set)
-    _left: float = BURST
+    _allowance: float = BURST
     _since: float | None = None
 
     def send(self, message: NotificationMessage) -> None:
         """See the port. What was written of a message that failed is not written again."""
-        for number, one in enumerate(message.document["events"]):
+        for number, event in enumerate(message.document["events"]):
             if (message.id, number) not in self._done and self._may():
-                self._say(NotificationEvent(one["event"]), str(one["message"])[:_LONGEST_NOTE])
+                self._say(NotificationEvent(event["event"]), str(event["message"])[:_LONGEST_NOTE])
             self._done.add((message.id, number))
         self._done.clear()
 
     def _say(self, event: NotificationEvent, note: str) -> None:
         now, reason = self.clock.now(), event.value[0].upper() + event.value[1:]
         self._forget(now)
-        said = self._said.get((reason, note))
-        if said is None and sum(reason == known for known, _ in self._said) >= MOST_SENTENCES:
-            said, note = self._said.get((reason, _COMBINED)), f"{_COMBINED}{note}"
-        if said is not None and self._counted(said, now):
+        previous = self._series.get((reason, note))
+        if previous is None and sum(reason == known_reason for known_reason, _ in self._series) >= MOST_SENTENCES:
+            previous, note = self._series.get((reason, _COMBINED)), f"{_COMBINED}{note}"
+        if previous is not None and self._counted(previous, now):
             return
         name = f"{self.pod[:200]}.{secrets.token_hex(8)}"
         self._write("POST", self._folder, self._body(name, event, reason, note))
         key = (reason, _COMBINED if note.startswith(_COMBINED) else note)
-        self._said[key] = _Said(name, 1, now)
+        self._series[key] = _Series(name, 1, now)
 
-    def _counted(self, said: _Said, now: datetime) -> bool:
+    def _counted(self, previous: _Series, now: datetime) -> bool:
         """Count it in the series of an Event; whether that is still there."""
-        body = {"series": {"count": said.count + 1, "lastObservedTime": _micro_time(now)}}
-        if self._write("PATCH", f"{self._folder}/{said.name}", body).status == 404:
+        body = {"series": {"count": previous.count + 1, "lastObservedTime": micro_time(now)}}
+        if self._write("PATCH", f"{self._folder}/{previous.name}", body).status == 404:
             return False
-        said.count, said.last = said.count + 1, now
+        previous.count, previous.last = previous.count + 1, now
         return True
 
     def _body(self, name: str, event: NotificationEvent, reason: str, note: str) -> JsonObject:
@@ -103,7 +103,7 @@ class PodEvents:
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
             "metadata": {"name": name, "namespace": self.namespace},
-            "eventTime": _micro_time(self.clock.now()),
+            "eventTime": micro_time(self.clock.now()),
             "reportingController": _CONTROLLER,
             "reportingInstance": self.pod[:128],
             "action": "Reconcile",
@@ -128,19 +128,19 @@ class PodEvents:
         return response
 
     def _forget(self, now: datetime) -> None:
-        for key in [key for key, said in self._said.items() if now - said.last > TOGETHER]:
-            del self._said[key]
-        while len(self._said) >= _MOST_KNOWN:
-            self._said.popitem(last=False)
+        for key in [key for key, previous in self._series.items() if now - previous.last > TOGETHER]:
+            del self._series[key]
+        while len(self._series) >= _MOST_KNOWN:
+            self._series.popitem(last=False)
 
     def _may(self) -> bool:
         """Take one of the writes that are allowed now."""
         now = self.clock.monotonic()
         passed = 0.0 if self._since is None else now - self._since
-        self._left, self._since = min(BURST, self._left + passed / REFILL), now
-        if self._left < 1:
+        self._allowance, self._since = min(BURST, self._allowance + passed / REFILL), now
+        if self._allowance < 1:
             return False
-        self._left -= 1
+        self._allowance -= 1
         return True
 
 
@@ -150,20 +150,20 @@ def pod_events(allowed: ConnectionRules, pod: str, uid: str, clock: Clock) -> Ca
     if namespace is None:
         return None
 
-    kept: list[PodEvents] = []  # it counts what it has said
+    writers: list[PodEvents] = []  # it counts what it has said
 
     def made() -> PodEvents:
-        if kept:
-            return kept[0]
+        if writers:
+            return writers[0]
         from gitfleet.adapters.kube.http_transport import HttpTransport  # slow to import
 
         endpoint, login = own_cluster(allowed.service_account, KubeText.EVENT_POD())
         wire = Wire(
             KubeText.GITFLEET_OWN_CLUSTER(), HttpTransport(endpoint, login, parallel=1, timeouts=_ONCE), timeouts=_ONCE
         )
-        known = uid or _uid_of(wire, namespace, pod)
-        kept.append(PodEvents(wire=wire, namespace=namespace, pod=pod, uid=known, clock=clock))
-        return kept[0]
+        pod_uid = uid or _uid_of(wire, namespace, pod)
+        writers.append(PodEvents(wire=wire, namespace=namespace, pod=pod, uid=pod_uid, clock=clock))
+        return writers[0]
 
     return made
 
@@ -173,7 +173,3 @@ def _uid_of(wire: Wire, namespace: str, pod: str) -> str:
     response = wire.send("GET", f"/api/v1/namespaces/{namespace}/pods/{pod}")
     body: Any = response.json() if response.ok else {}
     return str(body.get("metadata", {}).get("uid", ""))
-
-
-def _micro_time(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from gitfleet.adapters.kube.discovery import Resource
@@ -30,20 +30,18 @@ class _Listed:
     """What is listed of a workload, and which fields of each are kept."""
 
     resource: Resource
-    group: str
-    version: str
-    kind: str
-    kept: Mapping[str, tuple[str, ...]]
+    key: ObjectKey
+    fields: Mapping[str, tuple[str, ...]]
 
 
 _PODS: Final = _Listed(
-    PODS, "", "v1", "Pod", {"metadata": _METADATA, "spec": ("nodeName",), "status": ("phase", "conditions")}
+    PODS,
+    ObjectKey("", "v1", "Pod", "", ""),
+    {"metadata": _METADATA, "spec": ("nodeName",), "status": ("phase", "conditions")},
 )
 _REPLICA_SETS: Final = _Listed(
     Resource("/apis/apps/v1", "replicasets", True),
-    "apps",
-    "v1",
-    "ReplicaSet",
+    ObjectKey("apps", "v1", "ReplicaSet", "", ""),
     {
         "metadata": (*_METADATA, "resourceVersion", "generation"),
         "spec": ("replicas", "minReadySeconds"),
@@ -64,8 +62,10 @@ class PodReader:
     def of(self, workloads: Sequence[LiveObject]) -> dict[ObjectKey, tuple[LiveObject, ...]]:
         """The pods of each workload that it is the controller of, by name; of a Deployment, which controls none itself,
         its ReplicaSets. A workload of which they could not be read is left out, and the log says why."""
-        found = run_parallel(self._read, workloads, self._parallel)
-        return {one.key: pods for one, pods in zip(workloads, found, strict=True) if pods is not None}
+        pods_by_workload = run_parallel(self._read, workloads, self._parallel)
+        return {
+            workload.key: pods for workload, pods in zip(workloads, pods_by_workload, strict=True) if pods is not None
+        }
 
     def _read(self, workload: LiveObject) -> tuple[LiveObject, ...] | None:
         try:
@@ -76,8 +76,8 @@ class PodReader:
             # JSON of any shape may come from whatever answers at that address.
             pods = KubeText.API_SERVER_GAVE_JSON_ANOTHER_SHAPE()
         if isinstance(pods, str):
-            what = _listed_of(workload).resource.plural
-            log.warning(KubeText.CANNOT_READ_2(), what, workload.key, self._wire.name, pods)
+            plural = _listed_of(workload).resource.plural
+            log.warning(KubeText.CANNOT_READ_2(), plural, workload.key, self._wire.name, pods)
             return None
         return tuple(sorted(pods, key=lambda pod: pod.key))
 
@@ -85,15 +85,15 @@ class PodReader:
         selector = selector_text(workload.body)
         if not selector:
             return KubeText.NO_SELECTOR()
-        found, complete, listed = list[LiveObject](), False, _listed_of(workload)
+        pods, complete, listed = list[LiveObject](), False, _listed_of(workload)
         query = {"labelSelector": selector}
         for response in self._wire.pages(listed.resource.path(workload.key.namespace), query, most=MOST // PAGE):
             if not response.ok:
                 return refusal_of(response, "they").message
             page = response.json()
-            found += (_kept(item, listed) for item in page["items"] or () if _controller_of(item) == workload.uid)
+            pods += (_trimmed(item, listed) for item in page["items"] or () if _controller_of(item) == workload.uid)
             complete = next_page_of(page) is None
-        return found if complete else KubeText.SELECTOR_TAKES_MORE(most=MOST, plural=listed.resource.plural)
+        return pods if complete else KubeText.SELECTOR_TAKES_MORE(most=MOST, plural=listed.resource.plural)
 
 
 def selector_text(workload: JsonObject) -> str:
@@ -121,14 +121,14 @@ def _listed_of(workload: LiveObject) -> _Listed:
     return _REPLICA_SETS if workload.key.group_kind == _DEPLOYMENT else _PODS
 
 
-def _kept(body: JsonObject, listed: _Listed) -> LiveObject:
-    kept = {
+def _trimmed(body: JsonObject, listed: _Listed) -> LiveObject:
+    parts = {
         part: {name: body[part][name] for name in names if name in body[part]}
-        for part, names in listed.kept.items()
+        for part, names in listed.fields.items()
         if body.get(part)
     }
     metadata = body["metadata"]
     if revision := (metadata.get("annotations") or {}).get(REVISION):
-        kept["metadata"]["annotations"] = {REVISION: revision}
-    key = ObjectKey(listed.group, listed.version, listed.kind, str(metadata["namespace"]), str(metadata["name"]))
-    return LiveObject(key, {"apiVersion": key.api_version, "kind": listed.kind, **kept})
+        parts["metadata"]["annotations"] = {REVISION: revision}
+    key = replace(listed.key, namespace=str(metadata["namespace"]), name=str(metadata["name"]))
+    return LiveObject(key, {"apiVersion": key.api_version, "kind": key.kind, **parts})

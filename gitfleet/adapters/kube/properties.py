@@ -27,10 +27,10 @@ class CoreProvider(PropertyProvider):
 
     def __init__(self, args: JsonObject) -> None:
         unknown = sorted(set(args) - {"available"})
-        wanted = args.get("available", True)
-        if unknown or not isinstance(wanted, bool):
+        available = args.get("available", True)
+        if unknown or not isinstance(available, bool):
             raise BadInput(KubeText.PROVIDER_CORE_TAKES_ONE_ARGUMENT())
-        self._counts_pods = wanted
+        self._counts_pods = available
 
     def collect(self) -> Collected:
         """What may not be listed is left out and reported as a problem."""

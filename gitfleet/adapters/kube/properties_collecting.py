@@ -5,23 +5,24 @@ Source: KubeFleet pkg/controllers/internalmembercluster/v1beta1 (reasons, messag
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Final, NoReturn, Protocol
+from typing import Final, Generic, NoReturn, Protocol, TypeVar
 
 from gitfleet.adapters.kube.texts import KubeText
-from gitfleet.adapters.kube.timed_calls import NotReturned, Raised, Returned, TimedCaller
 from gitfleet.api.clusters import PropertyValue, ResourceUsage
 from gitfleet.api.conditions import Status
 from gitfleet.api.fleet import ListedProvider
 from gitfleet.errors import BadInput, MissingPart
 from gitfleet.formats.canonical_json import digest_of
+from gitfleet.formats.hooks import misspelt_hook
 from gitfleet.formats.masking import masked
-from gitfleet.hooks import misspelt_hook
 from gitfleet.model.observations import ReportedCondition
 from gitfleet.ports.properties import ClusterView, Collected, PropertyProvider, PropertyProviderFactory
 
+T = TypeVar("T")
 CORE: Final = "core"
 STARTED: Final = "ClusterPropertyProviderStarted"
 SUCCEEDED: Final = "ClusterPropertyCollectionSucceeded"
@@ -59,27 +60,82 @@ class _ProviderResult:
     """Reason and message when it could not collect, or not all."""
 
 
+@dataclass(frozen=True, slots=True)
+class _NotReturned:
+    """No result, and why in one word: TimedOut (it did not come in time) or TooManyCalls (an earlier call has not
+    returned, so none was made). The words are KubeFleet's."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Raised:
+    """What a call raised instead of returning."""
+
+    error: Exception
+
+
+@dataclass(frozen=True, slots=True)
+class _Returned(Generic[T]):
+    """What a call returned."""
+
+    value: T
+
+
+class _TimedCaller:
+    """At most one thread, however many calls: while one is stuck no other begins."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._thread: threading.Thread | None = None
+
+    def call(self, work: Callable[[], T], seconds: float | None) -> _Returned[T] | _Raised | _NotReturned:
+        """The result of `work`, waited for so many seconds; None waits for ever, and needs no thread."""
+        if self._thread is not None and self._thread.is_alive():
+            return _NotReturned("TooManyCalls")
+        box: list[_Returned[T] | _Raised] = []
+
+        def run() -> None:
+            try:
+                box.append(_Returned(work()))
+            except Exception as error:  # noqa: BLE001 - somebody else's code: whatever it raises is its result
+                box.append(_Raised(error))
+
+        if seconds is None:
+            run()
+            return box[0]
+        # A daemon: a stuck call must not keep the process from ending.
+        self._thread = threading.Thread(target=run, name=self._name, daemon=True)
+        self._thread.start()
+        self._thread.join(seconds)
+        return box[0] if box else _NotReturned("TimedOut")
+
+
 def chosen_providers(
     listed: Iterable[ListedProvider], installed: Mapping[str, PropertyProviderFactory]
 ) -> tuple[Provider, ...]:
     """The providers to ask, in order: `core` first, then those of gitfleet.yaml. One that is not installed is among
     them, and says so when it is started."""
-    named = {one.name: one for one in listed}
+    named = {provider.name: provider for provider in listed}
     ordered = [named.pop(CORE, ListedProvider(name=CORE)), *named.values()]
     return tuple(
-        Provider(name=one.name, key=digest_of([one.name, dict(one.args)]), make=_maker(one, installed))
-        for one in ordered
+        Provider(
+            name=provider.name, key=digest_of([provider.name, dict(provider.args)]), make=_maker(provider, installed)
+        )
+        for provider in ordered
     )
 
 
-def _maker(one: ListedProvider, installed: Mapping[str, PropertyProviderFactory]) -> Callable[[], PropertyProvider]:
-    factory = installed.get(one.name)
+def _maker(
+    provider: ListedProvider, installed: Mapping[str, PropertyProviderFactory]
+) -> Callable[[], PropertyProvider]:
+    factory = installed.get(provider.name)
     if factory is not None:
-        return lambda: factory(one.args)
+        return lambda: factory(provider.args)
 
     def missing() -> NoReturn:
-        known = ", ".join(sorted(installed)) or "none"
-        raise MissingPart(KubeText.NO_PROPERTY_PROVIDER(one=one.name, known=known))
+        names = ", ".join(sorted(installed)) or "none"
+        raise MissingPart(KubeText.NO_PROPERTY_PROVIDER(one=provider.name, known=names))
 
     return missing
 
@@ -116,8 +172,8 @@ class Collector:
         self._rests = rests
         self._mark: Hashable | None = None
         self._callers = {
-            True: TimedCaller(f"properties-{view.name}-core"),
-            False: TimedCaller(f"properties-{view.name}"),
+            True: _TimedCaller(f"properties-{view.name}-core"),
+            False: _TimedCaller(f"properties-{view.name}"),
         }
         self._running: dict[str, PropertyProvider] = {}
         self._last: tuple[datetime, tuple[str, ...], Gathered] | None = None
@@ -148,20 +204,20 @@ class Collector:
         name = provider.name
         if provider.key not in self._running:
             match caller.call(lambda: self._start(provider), self._limit):
-                case NotReturned(reason):
+                case _NotReturned(reason):
                     return _ProviderResult(name=name, started=(reason, _NOT_STARTED[reason]))
-                case Raised(error):
+                case _Raised(error):
                     sentence = KubeText.FAILED_START_PROPERTY_PROVIDER(error_text=_error_text(error))
                     return _ProviderResult(name=name, started=("FailedToStart", sentence))
-                case Returned(running):
+                case _Returned(running):
                     self._running[provider.key] = running
         match caller.call(self._running[provider.key].collect, self._limit):
-            case NotReturned(reason):
+            case _NotReturned(reason):
                 return _ProviderResult(name=name, failed=(reason, _NOT_COLLECTED[reason]))
-            case Raised(error):
+            case _Raised(error):
                 return _ProviderResult(name=name, failed=("FailedToCollect", _error_text(error)))
-            case Returned(found):
-                return _checked(name, found)
+            case _Returned(collected):
+                return _checked(name, collected)
 
     def _start(self, provider: Provider) -> PropertyProvider:
         running = provider.make()
@@ -178,26 +234,26 @@ _NOT_STARTED: Final = {"TimedOut": KubeText.PROPERTY_PROVIDER_NOT_START_UP(), "T
 _NOT_COLLECTED: Final = {"TimedOut": KubeText.PROPERTY_PROVIDER_NOT_RESPOND_TIME(), "TooManyCalls": _TOO_MANY}
 
 
-def _checked(name: str, found: object) -> _ProviderResult:
+def _checked(name: str, collected: object) -> _ProviderResult:
     """The result without what cannot be written: a provider is anybody's code."""
-    if not isinstance(found, Collected):
+    if not isinstance(collected, Collected):
         return _ProviderResult(
-            name=name, failed=("FailedToCollect", KubeText.GAVE_NOT_COLLECTED(name=type(found).__name__))
+            name=name, failed=("FailedToCollect", KubeText.GAVE_NOT_COLLECTED(name=type(collected).__name__))
         )
-    usage = found.usage or ResourceUsage()
-    parts = [_texts(part) for part in (found.properties, usage.capacity, usage.allocatable, usage.available)]
-    reported = len(found.properties) + len(usage.capacity) + len(usage.allocatable) + len(usage.available)
-    problem = found.problem
+    usage = collected.usage or ResourceUsage()
+    parts = [_texts(part) for part in (collected.properties, usage.capacity, usage.allocatable, usage.available)]
+    reported = len(collected.properties) + len(usage.capacity) + len(usage.allocatable) + len(usage.available)
+    problem = collected.problem
     if not problem and sum(map(len, parts)) < reported:
         problem = KubeText.NAME_VALUE_NO_TEXT_MOST(longest_value=_LONGEST_VALUE)
     failed = ("FailedToCollect", masked(problem)) if problem else None
     amounts = ResourceUsage(capacity=parts[1], allocatable=parts[2], available=parts[3])
-    clean = replace(found, properties=parts[0], usage=None if found.usage is None else amounts)
+    clean = replace(collected, properties=parts[0], usage=None if collected.usage is None else amounts)
     return _ProviderResult(name=name, collected=clean, failed=failed)
 
 
-def _texts(found: Mapping[str, str]) -> dict[str, str]:
-    return {key: value for key, value in found.items() if _is_text(key) and _is_text(value)}
+def _texts(values: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in values.items() if _is_text(key) and _is_text(value)}
 
 
 def _is_text(value: object) -> bool:
@@ -210,18 +266,18 @@ def _combined(results: Sequence[_ProviderResult], now: datetime) -> Gathered:
     usages: list[ResourceUsage] = []
     own: dict[str, ReportedCondition] = {}
     for result in results:
-        found = result.collected
-        properties.update({key: PropertyValue(value, now) for key, value in found.properties.items()})
-        usages += [found.usage] if found.usage is not None else []
+        collected = result.collected
+        properties.update({key: PropertyValue(value, now) for key, value in collected.properties.items()})
+        usages += [collected.usage] if collected.usage is not None else []
         own.update(
-            {reported.type: replace(reported, message=masked(reported.message)) for reported in found.conditions}
+            {reported.type: replace(reported, message=masked(reported.message)) for reported in collected.conditions}
         )
     reported = [_verdict(STARTED, "Started", _HAS_STARTED, [(a.name, a.started) for a in results])]
     if any(result.started is None for result in results):
         returned = [(result.name, result.failed) for result in results if result.started is None]
         reported.append(_verdict(SUCCEEDED, "PropertiesCollected", _HAS_RETURNED, returned))
-    others = [condition for type_, condition in own.items() if type_ not in (STARTED, SUCCEEDED)]
-    return Gathered(properties=properties, usage=_added(usages, now), reported=(*reported, *others))
+    conditions = [condition for type_, condition in own.items() if type_ not in (STARTED, SUCCEEDED)]
+    return Gathered(properties=properties, usage=_added(usages, now), reported=(*reported, *conditions))
 
 
 _HAS_STARTED: Final = KubeText.PROPERTY_PROVIDER_STARTED_SUCCESSFULLY()

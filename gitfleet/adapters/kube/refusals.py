@@ -1,14 +1,16 @@
-"""What an API server's refusal means: one word, one sentence, and whether trying again can help."""
+"""What a response means: a refusal (one word, one sentence, whether trying again can help), and whether it is about the
+object that was asked for, since a server may lie, or a proxy answer for another one."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import PRUNE, TYPED_PATCH
-from gitfleet.api.objects import JsonObject
+from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.formats.masking import masked
 from gitfleet.formats.secret_texts import without_values
 from gitfleet.model.operations import OutcomeCode
@@ -27,12 +29,12 @@ class Refusal:
     retry: bool
 
 
-def refusal_of(response: Response, what: str, secrets: Iterable[str] = ()) -> Refusal:
+def refusal_of(response: Response, subject: str, secrets: Iterable[str] = ()) -> Refusal:
     """Read a response that is not a success. `what` names the object, as the sentence's subject; no value of `secrets`
     is repeated, however the server quotes it."""
     status = status_of(response)
     message_text = str(status.get("message") or response.text() or f"HTTP {response.status}")
-    message = masked(f"{what}: {without_values(_reasons(message_text, status), secrets)}")
+    message = masked(f"{subject}: {without_values(_reasons(message_text, status), secrets)}")
     code, retry = _classify(response.status, str(status.get("reason") or ""), message_text, status)
     return Refusal(code, message, retry)
 
@@ -70,11 +72,11 @@ def _reasons(message: str, status: JsonObject) -> str:
     value, or all that differs."""
     details = status.get("details")
     listed = details.get("causes") if isinstance(details, Mapping) else None
-    head, found, _ = message.partition(" is invalid: ")
-    causes = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
-    said = [(str(one.get("field") or ""), str(one.get("message") or "")) for one in causes]
-    cut = [(field, _VALUE.sub("", text).partition("\n")[0]) for field, text in said]
-    if not found or cut == said:
+    head, separator, _ = message.partition(" is invalid: ")
+    causes = [cause for cause in listed if isinstance(cause, Mapping)] if isinstance(listed, list) else []
+    reasons = [(str(cause.get("field") or ""), str(cause.get("message") or "")) for cause in causes]
+    cut = [(field, _VALUE.sub("", text).partition("\n")[0]) for field, text in reasons]
+    if not separator or cut == reasons:
         return message
     return f"{head} is invalid: {', '.join(f'{field}: {text}' if field else text for field, text in cut)}"
 
@@ -87,3 +89,41 @@ def status_of(response: Response) -> JsonObject:
         # A proxy's page, or "404 page not found": the text itself is then the message.
         return {}
     return body if isinstance(body, Mapping) else {}
+
+
+def other_object(body: JsonObject, key: ObjectKey, *, namespaced: bool) -> str:
+    """What is wrong with a response that should be the object of a key: a sentence, "" when it is that object.
+
+    Its kind, group, name and namespace must be those that were asked for, and its metadata an object. The version may
+    differ. No value of it is repeated.
+    """
+    metadata: Any = body.get("metadata")
+    if not isinstance(metadata, Mapping):
+        return KubeText.SERVER_ANSWERED_OBJECT_WITHOUT_METADATA(key=key)
+    for name, type_ in (("uid", str), ("resourceVersion", str), ("generation", int)):
+        if not isinstance(metadata.get(name), type_ | None):
+            return KubeText.SERVER_ANSWERED_OBJECT_WHOSE_METADATA(key=key, name=name)
+    version = body.get("apiVersion", key.api_version)
+    group = version.rpartition("/")[0] if isinstance(version, str) else None
+    actual = (group, body.get("kind", key.kind), metadata.get("name"), metadata.get("namespace") or "")
+    expected = (key.group, key.kind, key.name, key.namespace if namespaced else "")
+    return "" if actual == expected else f"{key}: {KubeText.SERVER_ANSWERED_ANOTHER_OBJECT()}"
+
+
+def doubtful_404(response: Response, key: ObjectKey, plural: str) -> str:
+    """What is wrong with a 404 that should mean that there is no such object: a sentence, "" when it does.
+
+    An API server then names the object (apimachinery `errors.NewNotFound`). Whatever else stands at its address, and
+    the API server itself where it does not serve the kind any more, does not.
+    """
+    status = status_of(response)
+    details = status.get("details")
+    named = (details.get("name"), details.get("kind")) if isinstance(details, Mapping) else None
+    if status.get("kind") == "Status" and status.get("reason") == "NotFound" and named in _names(key, plural):
+        return ""
+    return refusal_of(response, KubeText.SERVER_ANSWERED_NOT_SAY_OBJECT(key=key)).message
+
+
+def _names(key: ObjectKey, plural: str) -> tuple[tuple[str, str], ...]:
+    """How a `Status` names an object: by the plural of its kind; a server of an extension may take the kind itself."""
+    return (key.name, plural), (key.name, key.kind)

@@ -5,24 +5,20 @@ knows a rollout's value from one that somebody else set."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import Final
 
-from gitfleet.adapters.kube.answers import doubtful_404, other_object
-from gitfleet.adapters.kube.discovery import Absence, Discovery, DiscoveryRefused, Resource, segment
+from gitfleet.adapters.kube.discovery import Absence, Discovery, Resource
 from gitfleet.adapters.kube.observing import run_parallel
-from gitfleet.adapters.kube.refusals import refusal_of
+from gitfleet.adapters.kube.performing import contained
+from gitfleet.adapters.kube.refusals import doubtful_404, other_object, refusal_of
 from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import MERGE_PATCH, Wire
 from gitfleet.api.objects import GroupKind
 from gitfleet.api.values import NamespacedName
-from gitfleet.errors import BadInput, GitfleetError
 from gitfleet.formats.managed_fields import ROLLOUT_MANAGER
-from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.operations import DeletePod, OutcomeCode, Patch, RolloutOutcome, RolloutWrite
 
-log = logging.getLogger(__name__)
 POD: Final = GroupKind("", "Pod")
 PODS: Final = Resource("/api/v1", "pods", True)
 _Numbered = tuple[int, RolloutWrite]
@@ -42,47 +38,31 @@ class StepPerformer:
         by_rollout: dict[NamespacedName, list[_Numbered]] = {}
         for number, step in enumerate(steps):
             by_rollout.setdefault(step.rollout, []).append((number, step))
-        found: dict[int, RolloutOutcome] = {}
+        by_number: dict[int, RolloutOutcome] = {}
         for outcomes in run_parallel(self._in_order, by_rollout.values(), self._parallel):
-            found |= outcomes
-        return tuple(found[number] for number in range(len(steps)))
+            by_number |= outcomes
+        return tuple(by_number[number] for number in range(len(steps)))
 
     def _in_order(self, steps: Sequence[_Numbered]) -> dict[int, RolloutOutcome]:
-        found: dict[int, RolloutOutcome] = {}
+        outcomes: dict[int, RolloutOutcome] = {}
         failed: RolloutOutcome | None = None
         for number, step in steps:
             if failed is not None:
                 why = KubeText.LEFT_ALONE_SINCE_EARLIER_STEP(step=step.key, failed=failed.message)
-                found[number] = _outcome(step, OutcomeCode.NOT_ASKED, why)
+                outcomes[number] = _outcome(step, OutcomeCode.NOT_ASKED, why)
                 continue
-            found[number] = self._one(step)
-            failed = None if found[number].ok else found[number]
-        return found
-
-    def _one(self, step: RolloutWrite) -> RolloutOutcome:
-        outcome = attempt(Subject.of_object(step.key, step.cluster), self._perform, step)
-        if not isinstance(outcome, Failure):
-            return outcome
-        log.error("%s", outcome.report)
-        return _outcome(step, OutcomeCode.INTERNAL_ERROR, outcome.sentence)
+            outcomes[number] = contained(step, self._perform, _outcome)
+            failed = None if outcomes[number].ok else outcomes[number]
+        return outcomes
 
     def _perform(self, step: RolloutWrite) -> RolloutOutcome:
-        try:
-            segment(step.key.name)  # without a name the path would be the whole collection's
-            return self._delete(step) if isinstance(step, DeletePod) else self._patch(step)
-        except BadInput as error:
-            return _outcome(step, OutcomeCode.INVALID, str(error))
-        except GitfleetError as error:
-            code = OutcomeCode.SERVER_ERROR if isinstance(error, DiscoveryRefused) else OutcomeCode.UNREACHABLE
-            return _outcome(step, code, str(error))
+        return self._delete(step) if isinstance(step, DeletePod) else self._patch(step)
 
     def _patch(self, step: Patch) -> RolloutOutcome:
         """Only for that very object in that very version: a conflict is decided again in the next pass."""
         if not (step.uid and step.resource_version):
             return _outcome(step, OutcomeCode.INVALID, KubeText.PATCH_NAMES_OBJECT_VERSION(step=step.key))
-        resource = self._discovery.find(step.key)
-        if isinstance(resource, Absence):
-            resource = self._discovery.find(step.key, refresh=True)
+        resource = self._discovery.find(step.key, refresh=True)
         if isinstance(resource, Absence):
             why = KubeText.CLUSTER_NO_KIND_2(
                 operation=step.key, operation_2=step.key.kind, api_version=step.key.api_version
@@ -96,8 +76,8 @@ class StepPerformer:
         if not response.ok:
             refusal = refusal_of(response, str(step.key))
             return _outcome(step, refusal.code, refusal.message)
-        if other := other_object(response.json(), step.key, namespaced=resource.namespaced):
-            return _outcome(step, OutcomeCode.SERVER_ERROR, other)
+        if mismatch := other_object(response.json(), step.key, namespaced=resource.namespaced):
+            return _outcome(step, OutcomeCode.SERVER_ERROR, mismatch)
         return RolloutOutcome(operation=step, ok=True, code=OutcomeCode.APPLIED)
 
     def _delete(self, step: DeletePod) -> RolloutOutcome:
@@ -116,12 +96,11 @@ class StepPerformer:
             refusal = refusal_of(response, str(step.key))
             return _outcome(step, refusal.code, refusal.message)
         body = response.json()
-        if body.get("kind") != "Status" and (other := other_object(body, step.key, namespaced=True)):
-            return _outcome(step, OutcomeCode.SERVER_ERROR, other)
+        if body.get("kind") != "Status" and (mismatch := other_object(body, step.key, namespaced=True)):
+            return _outcome(step, OutcomeCode.SERVER_ERROR, mismatch)
         # A pod has time to end: it is gone once an observation does not find it.
         return RolloutOutcome(operation=step, ok=True, code=OutcomeCode.DELETING)
 
 
 def _outcome(step: RolloutWrite, code: OutcomeCode, why: str) -> RolloutOutcome:
-    """A step that was not carried out."""
     return RolloutOutcome(operation=step, ok=False, code=code, message=why)

@@ -51,6 +51,7 @@ class KubeText(TextTable):
     CREDENTIAL_PLUG_NOT_PATH = "the credential plug-in {command} is not on the PATH"
     DATA_NOT_BASE64_PEM_TEXT = "{source}: {field}-data is not base64 of a PEM text"
     DELETED_REPLACED_BETWEEN = "{operation} was deleted or replaced in between"
+    DELETION_WITHOUT_PERMIT = "{operation}: the removal gate has not permitted this deletion"
     DRY_RUN_REFUSED = "the dry run of {key} was refused"
     EMPTY_CONNECTION = "an empty connection"
     ENDED_ONCE = "ended at once"
@@ -128,7 +129,6 @@ class KubeText(TextTable):
     PUT_CONTENT_ITSELF_CERTIFICATE_AUTHORITY = (
         "put the content itself there (certificate-authority-data, client-key-data, token and so on)"
     )
-    RESPONSE_COMPRESSED_NOT_ASKED = "its response is compressed, which it was not asked for"
     RESPONSE_LARGER_MIB = "the response is larger than {limit} MiB"
     ROLLOUT_DELETES_NOTHING_BUT_PODS = "{step}: a rollout deletes nothing but pods, and none without its uid"
     RUN_GITFLEET_POD = "run gitfleet as a pod there, or {otherwise}"

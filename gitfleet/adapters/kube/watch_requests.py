@@ -49,16 +49,16 @@ def begin_watch(wire: Wire, discovery: Discovery, kind: Kind, version: str) -> B
         raise NotWatchable(KubeText.NO(wire=wire.name, name=name, number=number))
     path = place.path("")
     listed = not version
-    found = None if listed else _watch(wire, path, version)
-    if listed or (isinstance(found, Response) and found.status == 410):
+    opened = None if listed else _watch(wire, path, version)
+    if listed or (isinstance(opened, Response) and opened.status == 410):
         response = wire.send("GET", path, {"limit": "1"}, headers={"Accept": NAMES_ONLY})
         version, listed = _version_of(response, path), True
-        found = _watch(wire, path, version) if version else response
-    if not isinstance(found, OpenStream):
-        if found is not None and found.status == 404:
+        opened = _watch(wire, path, version) if version else response
+    if not isinstance(opened, OpenStream):
+        if opened is not None and opened.status == 404:
             discovery.forget(place)
-        raise NotWatchable(refusal_of(found, path).message if found is not None else path)
-    return BegunWatch(found, version, listed)
+        raise NotWatchable(refusal_of(opened, path).message if opened is not None else path)
+    return BegunWatch(opened, version, listed)
 
 
 def _watch(wire: Wire, path: str, version: str) -> Response | OpenStream:

@@ -69,11 +69,11 @@ class WatchedCluster:
         """Watch the kinds of these keys, and Namespaces; the streams that nobody needs any more."""
         return self.want_kinds({NAMESPACES, *((key.group, key.version, key.kind) for key in keys)}, keys)
 
-    def want_kinds(self, wanted: Set[Kind], keys: Container[ObjectKey]) -> list[EventStream]:
+    def want_kinds(self, kinds: Set[Kind], keys: Container[ObjectKey]) -> list[EventStream]:
         """Watch these kinds for changes of these keys; as `want`."""
         self.keys = keys
-        dropped = [self.kinds.pop(kind).stream for kind in self.kinds.keys() - wanted]
-        for kind in wanted - self.kinds.keys():
+        dropped = [self.kinds.pop(kind).stream for kind in self.kinds.keys() - kinds]
+        for kind in kinds - self.kinds.keys():
             self.kinds[kind] = WatchedKind(kind)
         return [stream for stream in dropped if stream is not None]
 
@@ -93,22 +93,25 @@ class WatchedCluster:
     def changed(self) -> bool:
         """Note that something changed or may have; whether somebody is to hear of it."""
         self.changes += 1
-        told, self.marked = self.marked, False
-        return told
+        was_marked, self.marked = self.marked, False
+        return was_marked
 
     def failed(self, why: object, now: float) -> list[EventStream]:
         """Nothing vouches for it until its watches are begun again; the streams to drop."""
         self.retry_at = now + self.failures.after(why)
-        streams = [watched.stream for watched in self.kinds.values() if watched.stream is not None]
+        streams = self._streams()
         for watched in self.kinds.values():
             watched.version, watched.stream = "", None
         return streams
 
     def end(self) -> list[EventStream]:
         """Watch nothing any more; the streams to drop."""
-        streams = [watched.stream for watched in self.kinds.values() if watched.stream is not None]
+        streams = self._streams()
         self.kinds.clear()
         return streams
+
+    def _streams(self) -> list[EventStream]:
+        return [watched.stream for watched in self.kinds.values() if watched.stream is not None]
 
     def wake_at(self, now: float) -> float:
         """When the loop is to hear of a change: at once, and less and less often while one follows the other."""
@@ -127,11 +130,7 @@ def is_change(watched: WatchedKind, keys: Container[ObjectKey], line: bytes) -> 
     try:
         event: Any = parse_json(line)
         kind, metadata = event["type"], event["object"]["metadata"]
-        version, namespace, name = (
-            metadata.get("resourceVersion"),
-            metadata.get("namespace") or "",
-            metadata.get("name"),
-        )
+        version, namespace = metadata.get("resourceVersion"), metadata.get("namespace") or ""
         if kind not in ("ADDED", "MODIFIED", "DELETED", "BOOKMARK") or not isinstance(version, str) or not version:
             return None
     except (KeyError, TypeError, AttributeError, ValueError):
@@ -139,4 +138,4 @@ def is_change(watched: WatchedKind, keys: Container[ObjectKey], line: bytes) -> 
     watched.version = version
     if kind == "BOOKMARK":
         return False
-    return watched.kind == NAMESPACES or ObjectKey(*watched.kind, namespace, name) in keys
+    return watched.kind == NAMESPACES or ObjectKey(*watched.kind, namespace, metadata.get("name")) in keys

@@ -157,7 +157,7 @@ class KubeWatching:
                 expected = isinstance(done.cause, GitfleetError)
                 log.log(logging.DEBUG if expected else logging.ERROR, "no watch: %s", done.report)
                 self._fail(watched, type(done.cause), now)
-            if not any(other.opening for other in self._clusters.values()):
+            if not any(watched_cluster.opening for watched_cluster in self._clusters.values()):
                 self._tell_established(now)
 
     def _open_missing(self, watched: WatchedCluster) -> None:
@@ -191,15 +191,15 @@ class KubeWatching:
                 return
             now = kind.heard = self._clock.monotonic()
             change = is_change(kind, watched.keys, line)
-            if change is not None:
-                watched.failures.forget()
-            if change:
-                self._change(watched, now)
             if change is None:
                 self._streams.drop(stream)
                 self._change(watched, now)
                 kind.version, kind.stream = "", None
                 self._go_on(watched, kind, now, lasting=kind.listed)
+                return
+            watched.failures.forget()
+            if change:
+                self._change(watched, now)
 
     def _on_end(self, watched: WatchedCluster, kind: WatchedKind, stream: EventStream) -> None:
         """It goes on from where it ended; only if that is not possible something may have been missed."""
@@ -220,16 +220,20 @@ class KubeWatching:
         self._change(watched, now)
 
     def _change(self, watched: WatchedCluster, now: float) -> None:
-        told = watched.changed()
+        was_marked = watched.changed()
         if watched.once:
             self._drop(watched.end())
-        elif told:
+        elif was_marked:
             self._wake(watched, now)
 
     def _tell_established(self, now: float) -> None:
         """Clusters that were read in vain while their watches began can be kept after another reading: one pass for
         all of them."""
-        ready = [one for one in self._clusters.values() if one.awaited and not one.missing() and one.vouches(now)]
+        ready = [
+            watched
+            for watched in self._clusters.values()
+            if watched.awaited and not watched.missing() and watched.vouches(now)
+        ]
         for watched in ready:
             watched.awaited = False
         if ready:
@@ -251,14 +255,14 @@ class KubeWatching:
             if now - self._looked >= _LOOK_EVERY:
                 self._looked = now
                 self._look_after_all(now)
-            left = _LOOK_EVERY if self._wake_at is None else min(_LOOK_EVERY, self._wake_at - now)
+            pause = _LOOK_EVERY if self._wake_at is None else min(_LOOK_EVERY, self._wake_at - now)
         if due:
             self._changed()
-        return left
+        return pause
 
     def _look_after_all(self, now: float) -> None:
         for watched in (*self._clusters.values(), *self._properties.values()):
-            silent = [one for one in watched.kinds.values() if one.stream and now - one.heard >= SILENT_AFTER]
+            silent = [kind for kind in watched.kinds.values() if kind.stream and now - kind.heard >= SILENT_AFTER]
             for kind in silent:
                 self._drop([kind.stream] if kind.stream else [])
                 kind.stream = None

@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from gitfleet import __version__
@@ -19,10 +20,10 @@ APPLY_PATCH: Final = "application/apply-patch+yaml"
 MERGE_PATCH: Final = "application/merge-patch+json"
 JSON: Final = "application/json"
 TYPED_PATCH: Final = KubeText.FAILED_CREATE_TYPED_PATCH_OBJECT()
-PRUNE: Final = KubeText.FAILED_PRUNE_FIELDS()
-"""What gitfleet applied last was in another version of a custom kind, which lacks a field of the new one."""
 """Server-side apply reports a field that the schema does not have with status 500: an error of the manifest, not
 ours."""
+PRUNE: Final = KubeText.FAILED_PRUNE_FIELDS()
+"""What gitfleet applied last was in another version of a custom kind, which lacks a field of the new one."""
 PAGE: Final = 500
 """Items of a list that are asked for at once."""
 _LARGEST_PAGE: Final = 64 * MIB
@@ -106,21 +107,23 @@ class Wire:
     def _checked(self, request: Request, response: Response) -> Response:
         """The response with its body as the JSON object that was asked for. ClusterUnreachable when what answers there
         is no API server, such as a login page or a proxy."""
-        what = ""
+        instead = ""
         if 300 <= response.status < 400:
-            what = "a redirect"
+            instead = "a redirect"
         elif response.ok and JSON in request.headers["Accept"]:
             try:
                 body = response.json()
             except ValueError:
                 html = isinstance(response.content, bytes) and response.content.lstrip()[:1] == b"<"
-                body, what = None, "HTML" if html else "something else"
+                body, instead = None, "HTML" if html else "something else"
             if isinstance(body, dict):
                 return Response(response.status, body, response.headers)
-            what = what or "no object"
-        if what:
-            asked = f"{request.method} {request.path}"
-            raise ClusterUnreachable(KubeText.API_SERVER_GAVE_INSTEAD_JSON(name=self.name, what=what, asked=asked))
+            instead = instead or "no object"
+        if instead:
+            request_line = f"{request.method} {request.path}"
+            raise ClusterUnreachable(
+                KubeText.API_SERVER_GAVE_INSTEAD_JSON(name=self.name, what=instead, asked=request_line)
+            )
         return response
 
     def pages(
@@ -163,6 +166,11 @@ class Wire:
         if wait is not None and wait.isdigit():
             pause = max(pause, float(wait))
         return min(pause, timeouts.longest_pause_seconds)
+
+
+def micro_time(moment: datetime) -> str:
+    """A MicroTime, as Leases and Events have it."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def next_page_of(page: JsonObject) -> str | None:

@@ -39,10 +39,10 @@ def _url_fault(text: str) -> str | None:
 
 def _address_fault(text: str) -> str | None:
     try:
-        found = Address(addr_spec=text)
+        address = Address(addr_spec=text)
     except (MessageError, ValueError, IndexError):
         return NotifyText.MUST_ADDRESS_FLEET_EXAMPLE_COM()
-    sound = text.isascii() and text.isprintable() and found.domain and " " not in text
+    sound = text.isascii() and text.isprintable() and address.domain and " " not in text
     return None if sound else NotifyText.MUST_ADDRESS_FLEET_EXAMPLE_COM()
 
 
@@ -147,8 +147,8 @@ def settings_in(access: NotifierAccess, cls: type[T]) -> T:
             f"line {parsed.faults[0][0]} {parsed.faults[0][1]}" if parsed.faults else NotifyText.MUST_HOLD_ONE_MAPPING()
         )
         raise BadInput(NotifyText.CANNOT_USED(where=where, why=why))
-    found, breaks = api.read(cls, parsed.documents[0].value)
-    if found is None:
+    settings, breaks = api.read(cls, parsed.documents[0].value)
+    if settings is None:
         place, sentence = breaks[0]
         raise BadInput(NotifyText.CANNOT_USED(where=where, why=" ".join(filter(None, (api.dotted(place), sentence)))))
-    return found
+    return settings

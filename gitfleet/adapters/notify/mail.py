@@ -13,6 +13,8 @@ from email.utils import format_datetime
 from typing import Any, Final
 
 from gitfleet.adapters.addresses import checked
+from gitfleet.adapters.bounded_reads import connected
+from gitfleet.adapters.checked_requests import trusting
 from gitfleet.adapters.notify.files import MailFile, settings_in
 from gitfleet.adapters.notify.texts import NotifyText
 from gitfleet.errors import BadInput, DestinationUnavailable
@@ -93,7 +95,7 @@ class _Checked(smtplib.SMTP):
         super().__init__(file.host, file.port, timeout=ANSWER_SECONDS)
 
     def _get_socket(self, host: str, port: int, timeout: Any) -> socket.socket:
-        return checked(super()._get_socket(host, port, timeout))  # type: ignore[misc]  # typeshed leaves it out
+        return checked(connected(host, port, timeout))
 
 
 class _CheckedTls(smtplib.SMTP_SSL):
@@ -104,13 +106,12 @@ class _CheckedTls(smtplib.SMTP_SSL):
         super().__init__(file.host, file.port, timeout=ANSWER_SECONDS, context=context)
 
     def _get_socket(self, host: str, port: int, timeout: Any) -> socket.socket:
-        plain = checked(socket.create_connection((host, port), timeout))
+        plain = checked(connected(host, port, timeout))
         return self.context.wrap_socket(plain, server_hostname=host)
 
 
 def _connected(file: MailFile, deadline: _Deadline) -> smtplib.SMTP:
-    context = ssl.create_default_context(cadata=file.ca)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context = trusting(file.ca)
     if file.tls == "implicit":
         return _CheckedTls(deadline, file, context)
     server = _Checked(deadline, file)

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from gitfleet.adapters.outbound.http import AllowedHttp
+from gitfleet.adapters.outbound.http import AllowedHttp, HttpWebhooks
 from gitfleet.adapters.outbound.prometheus import Prometheus
-from gitfleet.adapters.outbound.webhooks import HttpWebhooks
 from gitfleet.ports.metric_providers import MetricProviderFactory
 
 BUILT_IN: Final[Mapping[str, MetricProviderFactory]] = {"prometheus": Prometheus}

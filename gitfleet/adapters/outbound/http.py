@@ -1,4 +1,4 @@
-"""HTTP to the hosts that the operator allowed, whatever a repository asks for."""
+"""HTTP to the hosts that the operator allowed, whatever a repository asks for, and the webhooks of rollouts by it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,20 @@ from urllib3.exceptions import LocationParseError
 from urllib3.util import Url, parse_url
 
 from gitfleet.adapters.addresses import is_refused
-from gitfleet.adapters.checked_requests import Bounds, Exchange, exchanged
+from gitfleet.adapters.checked_requests import SIGNATURE, Bounds, Exchange, exchanged, signature_of
 from gitfleet.adapters.outbound.texts import OutboundText
 from gitfleet.errors import BadInput, NoResponse
+from gitfleet.formats.canonical_json import json_bytes
 from gitfleet.formats.hosts import HostPattern, Origin, plain_host, shown_host
 from gitfleet.formats.masking import masked
-from gitfleet.ports.metric_providers import OutboundReply, OutboundRequest
+from gitfleet.model.calls import WebhookCall
+from gitfleet.ports.metric_providers import OutboundHttp, OutboundReply, OutboundRequest
+from gitfleet.ports.rollout_calls import WebhookReply
 
 _CONNECT_SECONDS: Final = 10.0
 _MOST_URL: Final = 8192
+_MOST_READ: Final = 64 * 1024
+_LONGEST_LINE: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +50,9 @@ class AllowedHttp:
         bounds = Bounds(
             connect=min(seconds, _CONNECT_SECONDS), read=seconds, whole=seconds, most_bytes=request.most_bytes
         )
-        asked = Exchange(method=request.method, url=url.url, headers=headers, body=request.content)
+        exchange = Exchange(method=request.method, url=url.url, headers=headers, body=request.content)
         try:
-            answered = exchanged(asked, self.context(), bounds)
+            answered = exchanged(exchange, self.context(), bounds)
         except NoResponse as error:
             raise NoResponse(OutboundText.NOT_ANSWER(name=name, error=error), passing=error.passing) from None
         except BadInput as error:
@@ -56,7 +61,7 @@ class AllowedHttp:
 
     def without_secrets(self, text: str) -> str:
         """See the port."""
-        return masked("".join(one if one.isprintable() else " " for one in text), self.secrets())
+        return masked("".join(character if character.isprintable() else " " for character in text), self.secrets())
 
     def _allowed_url(self, text: str) -> Url:
         """The URL as the connection will read it, so that there is one reading of its host."""
@@ -80,13 +85,48 @@ class AllowedHttp:
     def _authorization(self, url: Url) -> dict[str, str]:
         """The header with the token for a host, if there is one. A repository cannot have it sent in the clear."""
         scheme, host = url.scheme or "", url.host or ""
-        found = [(origin, read) for origin, read in self.tokens if origin.host.fits(scheme, host, url.port)]
-        for origin, read in found:
+        tokens = [(origin, read) for origin, read in self.tokens if origin.host.fits(scheme, host, url.port)]
+        for origin, read in tokens:
             if origin.scheme == scheme:
                 return {"Authorization": f"Bearer {read()}"}
-        for origin, _ in found:
+        for origin, _ in tokens:
             raise BadInput(
                 f"{origin.host} has a token for {origin.scheme} alone: ask by it, or give the token with "
                 f"--metric-token {scheme}://{origin.host}=FILE"
             )
         return {}
+
+
+class HttpWebhooks:
+    """See ports.rollout_calls.WebhookSender: a POST of JSON. `secrets` reads those that bodies are signed with: the
+    first counts, and with none there is no signature."""
+
+    def __init__(self, http: OutboundHttp, secrets: Callable[[], tuple[bytes, ...]]) -> None:
+        self._http = http
+        self._secrets = secrets
+
+    def send(self, call: WebhookCall) -> WebhookReply:
+        """See the port."""
+        if not call.id.isascii() or not call.id.isprintable():
+            raise BadInput(OutboundText.ID_WEBHOOK_NO_HEADER())
+        body = json_bytes(call.body)
+        headers = {"Idempotency-Key": call.id}
+        for secret in self._secrets()[:1]:
+            headers[SIGNATURE] = signature_of(secret, body)
+        request = OutboundRequest(
+            method="POST",
+            url=call.url,
+            content=body,
+            content_type="application/json",
+            headers=headers,
+            seconds=call.timeout_seconds,
+            most_bytes=_MOST_READ,
+        )
+        reply = self._http.request(request)
+        return WebhookReply(host=reply.host, status=reply.status, line=self._line_of(reply.content))
+
+    def _line_of(self, content: bytes) -> str:
+        """The first line with anything on it, as part of a sentence."""
+        lines = (line.strip() for line in content.decode(errors="replace").splitlines())
+        text = self._http.without_secrets(next(filter(None, lines), ""))
+        return text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 1]}…"

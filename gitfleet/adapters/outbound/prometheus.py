@@ -11,9 +11,10 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from gitfleet.adapters.outbound.texts import OutboundText
+from gitfleet.api.workload_records import MetricOutcome
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import NotJson, parse_json
-from gitfleet.model.calls import MetricOutcome, MetricQuery
+from gitfleet.model.calls import MetricQuery
 from gitfleet.ports.metric_providers import (
     MeasurementState,
     MetricProvider,
@@ -45,8 +46,8 @@ class Prometheus(MetricProvider):
             return _failed(OutboundText.ANSWERS_MORE_MIB(host=reply.host, most_read=MOST_READ >> 20))
         document = _object(reply.content)
         if document.get("status") == "error":
-            said = f"{document.get('errorType', 'error')}: {document.get('error', '')}"
-            return _failed(self._http.without_secrets(f"{reply.host} answers {reply.status}: {said}"))
+            reason = f"{document.get('errorType', 'error')}: {document.get('error', '')}"
+            return _failed(self._http.without_secrets(f"{reply.host} answers {reply.status}: {reason}"))
         if reply.status in (401, 403):
             return _failed(OutboundText.REFUSES_METRIC_TOKEN_GIVES_TOKEN(host=reply.host, status=reply.status))
         if reply.status != 200 or document.get("status") != "success":
@@ -81,19 +82,19 @@ class Prometheus(MetricProvider):
 
 def request_of(query: MetricQuery) -> OutboundRequest:
     """The request for a query; what its address has behind a `?` is kept."""
-    base, _, kept = query.address.partition("?")
+    base, _, own_parameters = query.address.partition("?")
     if not base:
         raise BadInput("the query has no address of a Prometheus, such as https://prometheus.example.com")
     # A little less than we wait: that the query takes too long is then said by the server, in its words.
     moment, seconds = f"{query.at.timestamp():.3f}", f"{query.timeout_seconds * 0.9:g}"
-    asked = urlencode({"query": query.query, "time": moment, "timeout": seconds})
-    url, parameters = f"{base.rstrip('/')}/api/v1/query", "&".join(filter(None, (kept, asked)))
+    encoded = urlencode({"query": query.query, "time": moment, "timeout": seconds})
+    url, parameters = f"{base.rstrip('/')}/api/v1/query", "&".join(filter(None, (own_parameters, encoded)))
     if len(url) + len(parameters) < _LONGEST_URL:
         return OutboundRequest(url=f"{url}?{parameters}", seconds=query.timeout_seconds, most_bytes=MOST_READ)
     return OutboundRequest(
         method="POST",
-        url=f"{url}?{kept}" if kept else url,
-        content=asked.encode(),
+        url=f"{url}?{own_parameters}" if own_parameters else url,
+        content=encoded.encode(),
         content_type=_FORM,
         seconds=query.timeout_seconds,
         most_bytes=MOST_READ,
@@ -125,10 +126,10 @@ def _number(text: Any) -> float:
 
 def _object(content: bytes) -> dict[str, Any]:
     try:
-        found = parse_json(content)
+        document = parse_json(content)
     except NotJson:
         return {}
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}
 
 
 def _failed(message: str) -> MeasurementState:

@@ -2,7 +2,8 @@
 D8 to D14, D24).
 
     advance_run         what one pass makes of one run
-    new_run, lost_run   a run before its first step, and one of which nobody knows how far it was
+    external            the placement's record, if runs roll it out
+    new_run             a run before its first step
     snapshot_for        the resource snapshot that a run rolls out
     approval_for        whether an approval request is answered by what people merged
     waits_of, soak_wait what a run, or a cluster of it, waits for, until when, and what lets it go on
@@ -15,7 +16,7 @@ from gitfleet.rollout.staged.phases import ClusterPhase, RunPhase, StagePhase
 from gitfleet.rollout.staged.progress import advance_run
 from gitfleet.rollout.staged.requests import RunRequest, RunStep, snapshot_for
 from gitfleet.rollout.staged.stages import answer_names, concurrency, request_name, stages_of
-from gitfleet.rollout.staged.start import lost_run, new_run
+from gitfleet.rollout.staged.start import external, new_run
 from gitfleet.rollout.staged.steps import cluster_phase, run_phase, stage_phase
 from gitfleet.rollout.staged.tasks import Verdict, approval_for, asked
 from gitfleet.rollout.staged.waits import soak_wait, stuck_text, waits_of
@@ -33,7 +34,7 @@ __all__ = [
     "asked",
     "cluster_phase",
     "concurrency",
-    "lost_run",
+    "external",
     "new_run",
     "request_name",
     "run_phase",

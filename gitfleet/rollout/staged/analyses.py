@@ -11,7 +11,7 @@ from gitfleet import analysis
 from gitfleet.analysis import Analysed, AnalysisVerdict, Scope
 from gitfleet.api.conditions import Status
 from gitfleet.api.runs import RunConditionType, RunReason, RunRecord, StageStatus, TaskStatus
-from gitfleet.api.stage_tasks import AnalysisScope, StageTask
+from gitfleet.api.stage_tasks import AnalysisScope, OnStageFailure, StageTask
 from gitfleet.api.staged import Stage
 from gitfleet.api.workload_rollouts import WORKLOAD_KINDS
 from gitfleet.formats.sentences import and_more
@@ -31,28 +31,29 @@ _MOST_NAMED: Final = 3
 def analyse(work: Pass, spec: Stage, stage: StageStatus, task: StageTask, status: TaskStatus) -> TaskStatus:
     """The status of an Analysis after this pass: what came of its measurements, and which are due. Where it failed, the
     run ends, rolls back, or (`onFailure: Wait`) it is measured on."""
-    on_failure = task.on_failure or spec.on_failure or "Stop"
-    found = [
+    on_failure = task.on_failure or spec.on_failure or OnStageFailure.STOP
+    analyses = [
         analysis.advance(task.metrics, status.measurements, scope, work.request.measured, work.now)
-        for scope in _scopes(work, stage, task, goes_on=on_failure == "Wait")
+        for scope in _scopes(work, stage, task, goes_on=on_failure is OnStageFailure.WAIT)
     ]
-    measurements = tuple(one for each in found for one in each.measurements)
+    measurements = tuple(measurement for each in analyses for measurement in each.measurements)
     status = status if measurements == status.measurements else replace(status, measurements=measurements)
-    said = _sentence(found)
-    if all(one.verdict is AnalysisVerdict.PASSED for one in found):
+    sentence = _sentence(analyses)
+    verdicts = {analysed.verdict for analysed in analyses}
+    if verdicts <= {AnalysisVerdict.PASSED}:
         running = Mark(RunConditionType.ANALYSIS_RUNNING, Status.FALSE, RunReason.ANALYSIS_SUCCEEDED)
-        done = Mark(RunConditionType.ANALYSIS_SUCCEEDED, Status.TRUE, RunReason.ANALYSIS_SUCCEEDED, said)
+        done = Mark(RunConditionType.ANALYSIS_SUCCEEDED, Status.TRUE, RunReason.ANALYSIS_SUCCEEDED, sentence)
         return work.task(work.task(status, running), done)
-    if on_failure != "Wait" and any(one.verdict is AnalysisVerdict.FAILED for one in found):
-        work.fail(f"stage {stage.name}: {said}", falls_back=on_failure == "Rollback")
+    if on_failure is not OnStageFailure.WAIT and AnalysisVerdict.FAILED in verdicts:
+        work.fail(f"stage {stage.name}: {sentence}", falls_back=on_failure is OnStageFailure.ROLLBACK)
         running = Mark(RunConditionType.ANALYSIS_RUNNING, Status.FALSE, RunReason.ANALYSIS_FAILED)
-        done = Mark(RunConditionType.ANALYSIS_SUCCEEDED, Status.FALSE, RunReason.ANALYSIS_FAILED, said)
+        done = Mark(RunConditionType.ANALYSIS_SUCCEEDED, Status.FALSE, RunReason.ANALYSIS_FAILED, sentence)
         return work.task(work.task(status, running), done)
-    for one in found:
-        work.calls += one.queries
-        work.clock(one.wake_at - work.now if one.wake_at is not None else None)
-    work.waiting.append(analysis_wait(work.name, stage.name, said))
-    return work.task(status, Mark(RunConditionType.ANALYSIS_RUNNING, Status.TRUE, RunReason.ANALYSIS_RUNNING, said))
+    for analysed in analyses:
+        work.calls += analysed.queries
+        work.clock(analysed.wake_at - work.now if analysed.wake_at is not None else None)
+    work.waiting.append(analysis_wait(work.name, stage.name, sentence))
+    return work.task(status, Mark(RunConditionType.ANALYSIS_RUNNING, Status.TRUE, RunReason.ANALYSIS_RUNNING, sentence))
 
 
 def _scopes(work: Pass, stage: StageStatus, task: StageTask, *, goes_on: bool) -> Iterator[Scope]:
@@ -73,19 +74,18 @@ def _scopes(work: Pass, stage: StageStatus, task: StageTask, *, goes_on: bool) -
         case AnalysisScope.STAGE:
             yield whole
         case AnalysisScope.CANARY:
-            others = list(_not_updated(run))
-            yield replace(whole, baseline={"clusters": analysis.alternatives(others)} if others else None)
+            baseline = list(_not_updated(run))
+            yield replace(whole, baseline={"clusters": analysis.alternatives(baseline)} if baseline else None)
         case AnalysisScope.CLUSTER:
             for name in updated:
                 own = {**whole.variables, "cluster": name, "clusters": analysis.alternatives([name])}
                 key = f"{whole.key}\n{name}"
-                yield replace(whole, key=key, variables=own, cluster=name, kept=_KEPT_PER_CLUSTER)
+                yield replace(whole, key=key, variables=own, cluster=name, retained=_KEPT_PER_CLUSTER)
 
 
 def _not_updated(run: RunRecord) -> Iterator[str]:
     """The clusters that the run has not reached yet."""
-    clusters = (cluster for stage in run.status.stages for cluster in stage.clusters)
-    return (cluster.cluster for cluster in clusters if cluster_phase(cluster) is ClusterPhase.PENDING)
+    return (cluster.cluster for cluster in run.status.clusters if cluster_phase(cluster) is ClusterPhase.PENDING)
 
 
 def _variables(work: Pass, stage: StageStatus) -> dict[str, str]:
@@ -99,16 +99,16 @@ def _variables(work: Pass, stage: StageStatus) -> dict[str, str]:
     }
     snapshot = snapshot_for(run, record) if record is not None else None
     manifests = (snapshot.manifests or ()) if snapshot is not None else ()
-    keys = [manifest.key for manifest in manifests if manifest.key.group_kind in WORKLOAD_KINDS]
+    keys = [*{manifest.key: None for manifest in manifests if manifest.key.group_kind in WORKLOAD_KINDS}]
     if len(keys) != 1:
         return always
     return {**always, "namespace": keys[0].namespace, "name": keys[0].name, "kind": keys[0].kind}
 
 
-def _sentence(found: Sequence[Analysed]) -> str:
+def _sentence(analyses: Sequence[Analysed]) -> str:
     """Why the analyses are where they are: those that failed, where some did."""
-    failed = [one.message for one in found if one.verdict is AnalysisVerdict.FAILED]
-    said = list(dict.fromkeys(failed or [one.message for one in found]))
-    return (
-        "; ".join(said[:_MOST_NAMED]) + and_more(len(said) - _MOST_NAMED) if said else RolloutText.NO_CLUSTER_UPDATED()
-    )
+    failed = [analysed.message for analysed in analyses if analysed.verdict is AnalysisVerdict.FAILED]
+    messages = list(dict.fromkeys(failed or [analysed.message for analysed in analyses]))
+    if not messages:
+        return RolloutText.NO_CLUSTER_UPDATED()
+    return "; ".join(messages[:_MOST_NAMED]) + and_more(len(messages) - _MOST_NAMED)

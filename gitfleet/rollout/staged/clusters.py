@@ -1,5 +1,6 @@
-"""The clusters of the stage that is being updated: which start, which are through, which take too long (KubeFleet
-pkg/controllers/updaterun, executeUpdatingStage; decisions D12, D14, D24)."""
+"""The clusters of the stage that is being updated: which start, which are through, which take too long; and of the last
+stage, which the placement leaves (KubeFleet pkg/controllers/updaterun, executeUpdatingStage, executeDeleteStage;
+decisions D12, D14, D24)."""
 
 from __future__ import annotations
 
@@ -7,23 +8,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from gitfleet.api.bindings import Binding, BindingState, is_active
-from gitfleet.api.conditions import ConditionType, Reason, Status, find_condition
+from gitfleet.api.bindings import Binding, BindingState, ClusterContent, is_active
+from gitfleet.api.conditions import ConditionType, Reason, Status, find_condition, is_true
 from gitfleet.api.runs import ClusterUpdate, Former, RunConditionType, StageStatus
-from gitfleet.api.staged import Stage
+from gitfleet.api.stage_tasks import OnStageFailure
+from gitfleet.api.staged import Stage, Unreachable
 from gitfleet.formats.int_or_percent import scaled
-from gitfleet.model.rolling import Frozen, MoveKind
-from gitfleet.rollout.moves import roll_out, start_rollout
-from gitfleet.rollout.readiness import is_ready
+from gitfleet.model.rolling import Frozen, MoveKind, PlacementGate, wait_for
+from gitfleet.rollout.moves import roll_out, start_rollout, take_off
+from gitfleet.rollout.readiness import STUCK_AFTER, is_ready, unavailable_period
 from gitfleet.rollout.silence import LEFT_OUT_AFTER
 from gitfleet.rollout.staged.pace import next_start, observed_healthy, observed_unhealthy, soaks_until, started_at
-from gitfleet.rollout.staged.phases import ClusterEvent, ClusterPhase, RunEvent
+from gitfleet.rollout.staged.phases import ClusterEvent, ClusterPhase, RunEvent, StageEvent, StagePhase
 from gitfleet.rollout.staged.stages import concurrency
 from gitfleet.rollout.staged.start import frozen
-from gitfleet.rollout.staged.steps import Pass, cluster_phase
-from gitfleet.rollout.staged.waits import rate_text, soak_wait, stuck_text
+from gitfleet.rollout.staged.steps import Pass, cluster_phase, stage_phase
+from gitfleet.rollout.staged.waits import deletion_wait, rate_text, soak_wait, stuck_text
 from gitfleet.rollout.texts import RolloutText
-from gitfleet.rollout.waits import STUCK_AFTER, unavailable_period
 
 _OVER = (ClusterPhase.UPDATED, ClusterPhase.SKIPPED, ClusterPhase.FAILED)
 
@@ -45,22 +46,23 @@ def update_clusters(work: Pass, spec: Stage, stage: StageStatus, *, may_start: b
     that takes too long keeps its slot."""
     followed = [_follow(work, spec, stage, cluster) for cluster in stage.clusters]
     followed = _with_failures(work, spec, stage, followed)
-    why, free, waiting = "", 0, work.frozen(stage) if may_start else {}
+    why, free, gate = "", 0, work.gate(stage)
+    frozen_clusters = gate.frozen if may_start else {}
     for at, cluster in enumerate(followed):
-        if cluster_phase(cluster) is not ClusterPhase.PENDING or cluster.cluster in waiting:
+        if cluster_phase(cluster) is not ClusterPhase.PENDING or cluster.cluster in frozen_clusters:
             continue
         if not (why or free):
             why, free = held_back(work, spec, stage, followed, may_start=may_start)
         if not why:
             free -= 1
-            followed[at] = _follow(work, spec, stage, _start(work, spec, stage, cluster))
+            followed[at] = _follow(work, spec, stage, _start(work, spec, stage, cluster, gate))
         else:
-            work.hold(cluster.cluster, _kind(work, cluster.cluster), f"run {work.name}: {why}")
+            work.blocked[cluster.cluster] = f"run {work.name}: {why}"
     stage = replace(stage, clusters=tuple(followed))
     if soaks := soak_wait(work.name, spec, stage, stage.clusters):
         work.waiting.append(soaks)
     idle = all(cluster_phase(cluster) is not ClusterPhase.UPDATING for cluster in followed)
-    hold_frozen(work, f"in stage {stage.name}", waiting, idle=idle)
+    block_frozen(work, f"in stage {stage.name}", frozen_clusters, idle=idle)
     return stage
 
 
@@ -93,25 +95,26 @@ def held_back(
 
 def frozen_start(work: Pass, stage: StageStatus) -> str:
     """Why a stage does not start yet: all of its clusters are frozen; "" where it may start."""
-    frozen = work.frozen(stage)
+    frozen = work.gate(stage).frozen
     if len(frozen) < len(stage.clusters):
         return ""
-    return hold_frozen(work, f"before stage {stage.name}", frozen, idle=True)
+    return block_frozen(work, f"before stage {stage.name}", frozen, idle=True)
 
 
-def hold_frozen(work: Pass, where: str, frozen: Mapping[str, Frozen], *, idle: bool) -> str:
-    """Hold the frozen clusters of a stage; what the run waits for, "" for nothing. It waits as a whole where it is
-    `idle` otherwise."""
+def block_frozen(work: Pass, where: str, frozen: Mapping[str, Frozen], *, idle: bool) -> str:
+    """Block the frozen clusters of a stage until the freezes end; what the run waits for, "" for nothing. It waits as a
+    whole where it is `idle` otherwise."""
     if not frozen:
         return ""
+    work.clock(*(why.wait(work.now) for why in frozen.values()))
     for name, why in frozen.items():
-        work.hold(name, _kind(work, name), f"run {work.name}: {why.reason}")
+        work.blocked[name] = f"run {work.name}: {why.reason}"
     first = min(frozen.values(), key=lambda why: why.end).reason
-    work.waiting.append(f"run {work.name} waits {where}, {first}")
-    said = RolloutText.UPDATERUN_WAITS(where=where, first=first)
+    sentence = RolloutText.WAITS(where=where, first=first)
+    work.waiting.append(wait_for(first, RolloutText.RUN_MESSAGE(run=work.name, message=sentence)))
     if idle:
-        work.event, work.message = RunEvent.WAIT, said
-    return said
+        work.event, work.message = RunEvent.WAIT, sentence
+    return sentence
 
 
 def is_through(stage: StageStatus) -> bool:
@@ -124,23 +127,25 @@ def is_updating(stage: StageStatus) -> bool:
     return any(cluster_phase(cluster) is ClusterPhase.UPDATING for cluster in stage.clusters)
 
 
-def _start(work: Pass, spec: Stage, stage: StageStatus, cluster: ClusterUpdate) -> ClusterUpdate:
+def _start(work: Pass, spec: Stage, stage: StageStatus, cluster: ClusterUpdate, gate: PlacementGate) -> ClusterUpdate:
     name = cluster.cluster
     binding = binding_of(work, name)
     if binding is None:
         return _without_binding(work, stage, cluster)
-    if spec.unreachable == "Skip" and is_silent(work, name):
+    if spec.unreachable is Unreachable.SKIP and is_silent(work, name):
         return work.cluster(cluster, ClusterEvent.SKIP, RolloutText.CLUSTER_NOT_ANSWER())
-    if any(gone.cluster == name for gone in work.gone):
-        work.hold(name, MoveKind.BIND, RolloutText.EARLIER_PLACEMENT_LEFT_CLUSTER_STILL())
+    if any(leaving.cluster == name for leaving in work.leaving):
+        work.blocked[name] = RolloutText.EARLIER_PLACEMENT_LEFT_CLUSTER_STILL()
+        return cluster
+    leave = gate.passage(name, kind_of(binding))
+    if isinstance(leave, Frozen):
         return cluster
     if is_current(work, cluster, binding):
-        started = find_condition(binding.conditions, ConditionType.ROLLOUT_STARTED, generation=binding.generation)
-        if started is None or started.status is not Status.TRUE:
-            work.bindings[name] = start_rollout(binding, work.now, _by(work))
+        if not is_true(binding.conditions, ConditionType.ROLLOUT_STARTED, generation=binding.generation):
+            work.bindings[name] = start_rollout(binding, leave, work.now, _by(work))
     else:
         old = f" replaces {binding.resource_snapshot}" if binding.resource_snapshot else " goes out"
-        work.bindings[name] = roll_out(work.moving, binding, work.now, _by(work))
+        work.bindings[name] = roll_out(work.moving, binding, leave, work.now, _by(work))
         reason = f"run {work.name}, stage {stage.name}: {work.moving.latest_snapshot}{old}"
         work.move(name, kind_of(binding), reason)
         cluster = replace(cluster, former=_former(work.request.had.get(name, binding)))
@@ -150,11 +155,7 @@ def _start(work: Pass, spec: Stage, stage: StageStatus, cluster: ClusterUpdate) 
 def _former(binding: Binding) -> Former | None:
     if binding.resource_snapshot is None:
         return None
-    return Former(
-        resource_snapshot=binding.resource_snapshot,
-        resource_overrides=binding.resource_overrides,
-        cluster_resource_overrides=binding.cluster_resource_overrides,
-    )
+    return Former(resource_snapshot=binding.resource_snapshot, **ClusterContent.of(binding)._asdict())
 
 
 def _by(work: Pass) -> str:
@@ -182,13 +183,13 @@ def _follow(work: Pass, spec: Stage, stage: StageStatus, cluster: ClusterUpdate)
     if is_updated(work, binding):
         return _soaked(work, spec, cluster, binding)
     cluster = observed_unhealthy(cluster, work.now, work.request.run.generation)
-    if spec.unreachable == "Skip" and is_silent(work, name):
+    if spec.unreachable is Unreachable.SKIP and is_silent(work, name):
         return work.cluster(cluster, ClusterEvent.SKIP, RolloutText.CLUSTER_NOT_ANSWER_LATER_RUN())
-    left = until_stuck(work, spec, cluster, binding)
-    if left < timedelta(0) or (spec.unreachable == "Fail" and is_silent(work, name)):
+    remaining = until_stuck(work, spec, cluster, binding)
+    if remaining < timedelta(0) or (spec.unreachable is Unreachable.FAIL and is_silent(work, name)):
         work.stuck.append(name)
     else:
-        work.clock(left + timedelta.resolution)
+        work.clock(remaining + timedelta.resolution)
     return cluster
 
 
@@ -236,27 +237,26 @@ def without_clusters(work: Pass, stage: StageStatus) -> StageStatus:
 def _with_failures(work: Pass, spec: Stage, stage: StageStatus, clusters: list[ClusterUpdate]) -> list[ClusterUpdate]:
     """What `maxFailures` and `onFailure` make of the clusters that take too long (decision D12). Without either the run
     is stuck and goes on waiting, as in KubeFleet."""
-    if not work.stuck or (spec.max_failures is None and spec.on_failure not in ("Stop", "Rollback")):
+    if not work.stuck or (spec.max_failures is None and spec.on_failure in (None, OnStageFailure.WAIT)):
         return clusters
     most = scaled(spec.max_failures or 0, len(clusters))
     before = sum(cluster_phase(cluster) is ClusterPhase.FAILED for cluster in clusters)
     given_up = set(work.stuck[: max(0, most - before)])
-    said = RolloutText.NOT_UPDATED_MAXFAILURES_LETS_RUN(max_failures=spec.max_failures)
-    clusters = [work.cluster(c, ClusterEvent.FAIL, said) if c.cluster in given_up else c for c in clusters]
+    sentence = RolloutText.NOT_UPDATED_MAXFAILURES_LETS_RUN(max_failures=spec.max_failures)
+    clusters = [work.cluster(c, ClusterEvent.FAIL, sentence) if c.cluster in given_up else c for c in clusters]
     work.stuck = [name for name in work.stuck if name not in given_up]
     work.starts = work.starts and not work.stuck
-    if work.stuck and spec.on_failure in ("Stop", "Rollback"):
-        said = RolloutText.NOT_FINISH_MORE_MAXFAILURES_ALLOWS(stuck=stuck_text(work.stuck), most=most)
-        work.fail(f"stage {stage.name}: {said}", falls_back=spec.on_failure == "Rollback")
+    if work.stuck and spec.on_failure not in (None, OnStageFailure.WAIT):
+        sentence = RolloutText.NOT_FINISH_MORE_MAXFAILURES_ALLOWS(stuck=stuck_text(work.stuck), most=most)
+        work.fail(f"stage {stage.name}: {sentence}", falls_back=spec.on_failure is OnStageFailure.ROLLBACK)
     return clusters
 
 
 def is_current(work: Pass, cluster: ClusterUpdate, binding: Binding) -> bool:
     """Whether a binding has what this run gives it."""
-    wanted = (BindingState.BOUND, work.moving.latest_snapshot, work.moving.apply_strategy)
-    wanted_overrides = (cluster.cluster_resource_overrides, cluster.resource_overrides)
-    found = (binding.state, binding.resource_snapshot, binding.apply_strategy)
-    return found == wanted and (binding.cluster_resource_overrides, binding.resource_overrides) == wanted_overrides
+    target = (BindingState.BOUND, work.moving.latest_snapshot, work.moving.apply_strategy)
+    actual = (binding.state, binding.resource_snapshot, binding.apply_strategy)
+    return actual == target and ClusterContent.of(binding) == ClusterContent.of(cluster)
 
 
 def is_silent(work: Pass, name: str) -> bool:
@@ -274,13 +274,53 @@ def binding_of(work: Pass, name: str) -> Binding | None:
     return binding if binding is not None and is_active(binding) else None
 
 
-def _kind(work: Pass, name: str) -> MoveKind:
-    binding = work.bindings.get(name)
-    if binding is not None and not is_active(binding):
-        return MoveKind.REMOVE
-    return kind_of(binding) if binding is not None else MoveKind.UPDATE
-
-
 def kind_of(binding: Binding) -> MoveKind:
     """How a cluster moves: bound, or updated in place."""
     return MoveKind.BIND if binding.resource_snapshot is None else MoveKind.UPDATE
+
+
+def delete_stage(work: Pass, stage: StageStatus, *, stopping: bool) -> StageStatus:
+    """The deletion stage after this pass: over when no binding of its clusters is left. A run that is to stop gives up
+    nothing more, nor does one that may start no cluster; what it gave up is followed to its end."""
+    if stopping and stage_phase(stage) in (StagePhase.PENDING, StagePhase.GATED):
+        return stage
+    if reason := frozen_start(work, stage):
+        return work.stage(stage, StageEvent.GATE, reason)
+    if not work.starts and not is_through(stage) and not is_updating(stage):
+        return stage
+    stage = work.stage(stage, StageEvent.START)
+    gate = work.gate(stage)
+    frozen = gate.frozen
+    block_frozen(work, f"in stage {stage.name}", frozen, idle=not is_updating(stage))
+    if stopping or not work.starts:
+        waiting = [c.cluster for c in stage.clusters if cluster_phase(c) is ClusterPhase.PENDING]
+        for name in (name for name in waiting if name not in frozen):
+            work.blocked[name] = RolloutText.RUN_NO_CLUSTER_RUN_STARTS(run=work.name)
+    else:
+        waiting = list(frozen)
+    clusters = tuple(c if c.cluster in waiting else _deleted(work, c, gate) for c in stage.clusters)
+    stage = replace(stage, clusters=clusters)
+    if sentence := deletion_wait(work.name, stage):
+        work.waiting.append(sentence)
+    if is_through(stage):
+        return work.stage(stage, StageEvent.FINISH)
+    if stopping and is_updating(stage):
+        work.event = RunEvent.STOP
+    return stage
+
+
+def _deleted(work: Pass, cluster: ClusterUpdate, gate: PlacementGate) -> ClusterUpdate:
+    name = cluster.cluster
+    binding = work.bindings.get(name)
+    if binding is not None and binding.state is BindingState.UNSCHEDULED:
+        leave = gate.passage(name, MoveKind.REMOVE)
+        if isinstance(leave, Frozen):
+            return cluster
+        work.leaving.append(take_off(binding, leave, work.now))
+        del work.bindings[name]
+        work.move(name, MoveKind.REMOVE, RolloutText.RUN_CLUSTER_NO_LONGER_PICKED(run=work.name))
+    bindings = (b for b in work.leaving if b.cluster == name and b.state is BindingState.UNSCHEDULED)
+    # What is held, or stays for another placement, is not waited for.
+    remaining = any(not b.only_keeps for b in bindings)
+    cluster = work.cluster(cluster, ClusterEvent.START)
+    return cluster if remaining else work.cluster(cluster, ClusterEvent.SUCCEED)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 
-from gitfleet.api.bindings import Binding
+from gitfleet.api.bindings import Binding, ClusterContent
 from gitfleet.api.runs import ClusterUpdate, Former, RunConditionType, StageStatus
 from gitfleet.api.snapshots import snapshot_index
 from gitfleet.api.staged import Stage
@@ -36,7 +36,7 @@ from gitfleet.rollout.texts import RolloutText
 def revert_clusters(work: Pass, spec: Stage, stage: StageStatus, record: PlacementRecord) -> StageStatus:
     """The stage after this pass of a run that rolls back."""
     clusters = [_followed(work, spec, cluster) for cluster in stage.clusters]
-    goes, why, free = work.request.state != "Stop", "", 0
+    goes, why, free = work.request.state.starts, "", 0
     order = sorted(range(len(clusters)), key=lambda at: cluster_phase(clusters[at]) is ClusterPhase.UPDATED)
     for at in order:
         former = _owed(work, clusters[at])
@@ -45,7 +45,7 @@ def revert_clusters(work: Pass, spec: Stage, stage: StageStatus, record: Placeme
         if not (why or free):
             why, free = held_back(work, spec, stage, clusters, may_start=goes, back=True)
         if why:
-            work.hold(clusters[at].cluster, MoveKind.UPDATE, RolloutText.RUN_ROLLS_BACK(run=work.name, why=why))
+            work.blocked[clusters[at].cluster] = RolloutText.RUN_ROLLS_BACK(run=work.name, why=why)
         else:
             free -= 1
             clusters[at] = _reverted(work, spec, clusters[at], former, record)
@@ -83,12 +83,12 @@ def _reverted(
     refused = work.request.quarantined.get(snapshot.hash) if snapshot is not None else None
     if snapshot is None or refused:
         why = refused or "is lost"
-        said = RolloutText.WHICH_IT_HAD(resource_snapshot=former.resource_snapshot, why=why)
-        return work.cluster(work.cluster(cluster, ClusterEvent.REVERT), ClusterEvent.REVERTED, said)
-    overrides = {name: (former.cluster_resource_overrides, former.resource_overrides)}
-    moving = replace(work.moving, latest_snapshot=snapshot.name, overrides=overrides, labels=work.request.former_labels)
-    by = rolled_out_by(work, str(snapshot.index))
-    work.bindings[name] = roll_out(moving, work.bindings[name], work.now, by)
+        sentence = RolloutText.WHICH_IT_HAD(resource_snapshot=former.resource_snapshot, why=why)
+        return work.cluster(work.cluster(cluster, ClusterEvent.REVERT), ClusterEvent.REVERTED, sentence)
+    contents = {name: ClusterContent.of(former)}
+    moving = replace(work.moving, latest_snapshot=snapshot.name, contents=contents, labels=work.request.former_labels)
+    cause = rolled_out_by(work, str(snapshot.index))
+    work.bindings[name] = roll_out(moving, work.bindings[name], work.moving.gate.way_back(name), work.now, cause)
     failed = snapshot_index(work.request.run.snapshot)
     work.move(
         name,
@@ -110,16 +110,16 @@ def _followed(work: Pass, spec: Stage, cluster: ClusterUpdate) -> ClusterUpdate:
         return work.cluster(cluster, ClusterEvent.REVERTED)
     if is_silent(work, name):
         return work.cluster(cluster, ClusterEvent.REVERTED, RolloutText.NOT_ANSWER_GETS_WHEN_ANSWERS())
-    left = until_stuck(work, spec, cluster, binding, RunConditionType.ROLLED_BACK)
-    if left < timedelta(0):
+    remaining = until_stuck(work, spec, cluster, binding, RunConditionType.ROLLED_BACK)
+    if remaining < timedelta(0):
         work.stuck.append(name)
     else:
-        work.clock(left + timedelta.resolution)
+        work.clock(remaining + timedelta.resolution)
     return cluster
 
 
 def _has(binding: Binding, former: Former | None) -> bool:
     if former is None:
         return False
-    found = (binding.resource_snapshot, binding.resource_overrides, binding.cluster_resource_overrides)
-    return found == (former.resource_snapshot, former.resource_overrides, former.cluster_resource_overrides)
+    is_content = ClusterContent.of(binding) == ClusterContent.of(former)
+    return is_content and binding.resource_snapshot == former.resource_snapshot

@@ -42,8 +42,8 @@ def observed_unhealthy(cluster: ClusterUpdate, now: datetime, generation: int) -
 
 def soaking_since(cluster: ClusterUpdate) -> datetime | None:
     """Since when the cluster has been healthy; None while it is not."""
-    found = find_condition(cluster.conditions, RunConditionType.SOAKING)
-    return found.last_transition_time if found is not None and found.status is Status.TRUE else None
+    condition = find_condition(cluster.conditions, RunConditionType.SOAKING)
+    return condition.last_transition_time if condition is not None and condition.status is Status.TRUE else None
 
 
 def soaks_until(spec: Stage, cluster: ClusterUpdate) -> datetime | None:
@@ -54,8 +54,8 @@ def soaks_until(spec: Stage, cluster: ClusterUpdate) -> datetime | None:
 
 def started_at(cluster: ClusterUpdate) -> datetime | None:
     """When a cluster started to be updated; None while it has not."""
-    found = find_condition(cluster.conditions, RunConditionType.STARTED)
-    return found.last_transition_time if found is not None else None
+    condition = find_condition(cluster.conditions, RunConditionType.STARTED)
+    return condition.last_transition_time if condition is not None else None
 
 
 def timed_end(stage: StageStatus, seconds: float, now: datetime) -> datetime:

@@ -235,15 +235,15 @@ Phase = TypeVar("Phase", RunPhase, StagePhase, ClusterPhase)
 
 def phase_of(marks: Mapping[Phase, Marks], conditions: Conditions) -> Phase:
     """The phase that conditions stand for."""
-    said = {(c.type, c.status, c.reason) for c in conditions}
-    return next(p for p, wanted in marks.items() if all(mark[:3] in said for mark in wanted))
+    present = {(c.type, c.status, c.reason) for c in conditions}
+    return next(p for p, phase_marks in marks.items() if all(mark[:3] in present for mark in phase_marks))
 
 
 def marked(conditions: Conditions, marks: Iterable[Mark], message: str, now: datetime, generation: int) -> Conditions:
     """The conditions with those that a phase sets; `message` is for the last of them, where the table has none."""
-    wanted = tuple(marks)
-    for mark in wanted:
-        text = message if mark is wanted[-1] and message else mark.message
+    all_marks = tuple(marks)
+    for mark in all_marks:
+        text = message if mark is all_marks[-1] and message else mark.message
         conditions = with_condition(conditions, mark._replace(message=text), now, generation)
     return conditions
 

@@ -11,22 +11,21 @@ from dataclasses import replace
 
 from gitfleet.api.conditions import Conditions, Status, find_condition
 from gitfleet.api.runs import RunConditionType, RunReason, RunRecord, RunStatus, StageStatus
-from gitfleet.api.staged import Stage
+from gitfleet.api.staged import RunState, Stage
 from gitfleet.errors import BadInput, RetryLater
-from gitfleet.model.rolling import MoveKind, RolloutRequest
+from gitfleet.model.rolling import PlacementGate, RolloutRequest
 from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout.readiness import needs_new_run
 from gitfleet.rollout.silence import cut_off
 from gitfleet.rollout.staged.clusters import (
     binding_of,
+    delete_stage,
     frozen_start,
     is_through,
     is_updating,
-    kind_of,
     update_clusters,
     without_clusters,
 )
-from gitfleet.rollout.staged.deletion import delete_stage
 from gitfleet.rollout.staged.fallback import is_reverted, revert_clusters, reverted_text
 from gitfleet.rollout.staged.phases import (
     ClusterPhase,
@@ -63,12 +62,12 @@ def advance_run(request: RunRequest) -> RunStep:
     if run.finished:
         return step
     try:
-        record = external(request)
+        record = external(request.record)
         if run_phase(run.status) is RunPhase.NEW:
             status = initialized(request, record)
             name = "ClusterStagedUpdateRun" if not run.key.namespace else "StagedUpdateRun"
-            said = RolloutText.INITIALIZED_SUCCESSFULLY(name=name)
-            run = replace(run, status=after_events(status, [RunEvent.INITIALIZE], said, request.now, run.generation))
+            message = RolloutText.INITIALIZED_SUCCESSFULLY(name=name)
+            run = replace(run, status=after_events(status, [RunEvent.INITIALIZE], message, request.now, run.generation))
         elif run_phase(run.status) is RunPhase.ROLLING_BACK:
             return _rolled_back(request, record)
         else:
@@ -77,12 +76,12 @@ def advance_run(request: RunRequest) -> RunStep:
         # Whatever brings it on, the scheduler, a removal, another placement or a commit, says itself how far it is.
         return replace(step, run=_waiting(run, request, str(error)), asks=(f"run {run.key} waits: {error}",))
     except BadInput as error:
-        said = f"{error}" + (f"; {error.hint}" if error.hint else "")
+        message = f"{error}" + (f"; {error.hint}" if error.hint else "")
         events = [RunEvent.REFUSE if run_phase(run.status) is RunPhase.NEW else RunEvent.ABORT]
         return replace(
-            step, run=replace(run, status=after_events(run.status, events, said, request.now, run.generation))
+            step, run=replace(run, status=after_events(run.status, events, message, request.now, run.generation))
         )
-    if request.state == "Initialize":
+    if request.state is RunState.INITIALIZE:
         return replace(step, run=run, asks=(INITIALIZED_WAIT.format(run.key),))
     return _carried_on(replace(request, run=run), record)
 
@@ -99,20 +98,20 @@ def _waiting(run: RunRecord, request: RunRequest, why: str) -> RunRecord:
 def _with_state(request: RunRequest) -> RunRecord:
     """The run with the state that people want now: an edit is a new generation, for which all that is known counts."""
     run = request.run
-    if (run.state or "Run") == request.state:
+    if (run.state or RunState.RUN) == request.state:
         return run
     generation = run.generation + 1
 
     def observed(conditions: Conditions) -> Conditions:
         return tuple(replace(condition, observed_generation=generation) for condition in conditions)
 
-    def stage(found: StageStatus) -> StageStatus:
+    def stage(stage_status: StageStatus) -> StageStatus:
         return replace(
-            found,
-            conditions=observed(found.conditions),
-            clusters=tuple(replace(c, conditions=observed(c.conditions)) for c in found.clusters),
-            before_tasks=tuple(replace(t, conditions=observed(t.conditions)) for t in found.before_tasks),
-            after_tasks=tuple(replace(t, conditions=observed(t.conditions)) for t in found.after_tasks),
+            stage_status,
+            conditions=observed(stage_status.conditions),
+            clusters=tuple(replace(c, conditions=observed(c.conditions)) for c in stage_status.clusters),
+            before_tasks=tuple(replace(t, conditions=observed(t.conditions)) for t in stage_status.before_tasks),
+            after_tasks=tuple(replace(t, conditions=observed(t.conditions)) for t in stage_status.after_tasks),
         )
 
     status = replace(
@@ -128,11 +127,11 @@ def _carried_on(request: RunRequest, record: PlacementRecord) -> RunStep:
     """The run executed, or stopped."""
     work = _pass_of(request, record)
     status = request.run.status
-    stopping = request.state == "Stop"
+    stopping = not request.state.starts
     stages, reached = [], False
     for spec, stage in zip(status.strategy.stages if status.strategy else (), status.stages, strict=True):
         if reached or work.failure:
-            _hold_back(work, stage)
+            _block_stage(work, stage)
         elif stage_phase(stage) not in _DONE:
             stage = _stopped(work, spec, stage) if stopping else _executed(work, spec, stage)
             reached = stage_phase(stage) not in _DONE
@@ -152,19 +151,19 @@ def _rolled_back(request: RunRequest, record: PlacementRecord) -> RunStep:
     work = _pass_of(request, record)
     run, status = request.run, request.run.status
     specs = status.strategy.stages if status.strategy else ()
-    found: list[StageStatus] = []
+    stages: list[StageStatus] = []
     for spec, stage in reversed([*zip(specs, status.stages, strict=True)]):
         # One stage after the other, as on the way forward.
-        found.append(revert_clusters(work, spec, stage, record) if is_reverted(work, found) else stage)
-    status = replace(status, stages=tuple(reversed(found)))
+        stages.append(revert_clusters(work, spec, stage, record) if is_reverted(work, stages) else stage)
+    status = replace(status, stages=tuple(reversed(stages)))
     progressing = find_condition(status.conditions, RunConditionType.PROGRESSING)
     work.message = progressing.message if progressing is not None else ""
     if is_reverted(work, status.stages):
-        said = f"{work.message}; {reverted_text(status.stages)}"
-        status = after_events(status, [RunEvent.ABORT], said, work.now, run.generation)
+        message = f"{work.message}; {reverted_text(status.stages)}"
+        status = after_events(status, [RunEvent.ABORT], message, work.now, run.generation)
         mark = Mark(RunConditionType.ROLLED_BACK, Status.TRUE, RunReason.RUN_ROLLED_BACK, reverted_text(status.stages))
         status = replace(status, conditions=with_condition(status.conditions, mark, work.now, run.generation))
-    elif request.state == "Stop":
+    elif request.state is RunState.STOP:
         work.asks.append(ROLLBACK_STOPPED_WAIT.format(work.name))
     else:
         stuck = RolloutText.NOT_GET_HEALTHY_BEFORE(stuck=stuck_text(work.stuck)) if work.stuck else ""
@@ -175,6 +174,7 @@ def _rolled_back(request: RunRequest, record: PlacementRecord) -> RunStep:
 def _pass_of(request: RunRequest, record: PlacementRecord) -> Pass:
     run = request.run
     policy = record.placement.effective_policy
+    frozen = request.freezes.of(run.placement, [b.cluster for b in record.bindings], request.clusters)
     moving = RolloutRequest(
         placement_type=policy.placement_type,
         number_of_clusters=policy.number_of_clusters,
@@ -183,8 +183,9 @@ def _pass_of(request: RunRequest, record: PlacementRecord) -> Pass:
         apply_strategy=run.status.apply_strategy,
         bindings=record.bindings,
         latest_snapshot=run.snapshot,
-        overrides=request.overrides,
+        contents=request.contents,
         now=request.now,
+        gate=PlacementGate(frozen=frozen, refused=""),  # each stage has its own: `Pass.gate`
         labels=request.labels,
         disturbed=request.disturbed,
         silent=request.silent,
@@ -193,14 +194,15 @@ def _pass_of(request: RunRequest, record: PlacementRecord) -> Pass:
         request=request,
         moving=moving,
         bindings={b.cluster: b for b in record.bindings if b.deleting is None},
-        gone=[b for b in record.bindings if b.deleting is not None],
+        leaving=[b for b in record.bindings if b.deleting is not None],
         requests=dict(request.requests),
     )
     snapshot = record.snapshot_named(run.snapshot)
     if snapshot is not None and snapshot.hash in request.quarantined and not run.fell_back:
         work.starts = False
         work.refused = f"snapshot {snapshot.index} {request.quarantined[snapshot.hash]}"
-        work.asks.append(RolloutText.RUN_STARTS_NO_FURTHER_CLUSTER(run=run.key, refused=work.refused))
+        message = RolloutText.STARTS_NO_FURTHER_CLUSTER(refused=work.refused)
+        work.asks.append(RolloutText.RUN_MESSAGE(run=run.key, message=message))
     if silent := cut_off(moving):
         work.starts = False
         work.waiting.append(RolloutText.RUN_STARTS_NO_CLUSTER_WHILE(run=run.key, silent=stuck_text(silent)))
@@ -235,13 +237,13 @@ def _before(work: Pass, stage: StageStatus) -> tuple[StageStatus, bool]:
     """A stage after a look at its before-stage tasks and at freezes, and whether it may start."""
     stage, opened = before_tasks(work, stage)
     if opened:
-        said = frozen_start(work, stage)
-        return (work.stage(stage, StageEvent.GATE, said), False) if said else (stage, True)
+        reason = frozen_start(work, stage)
+        return (work.stage(stage, StageEvent.GATE, reason), False) if reason else (stage, True)
     if work.failure:
         return work.stage(stage, StageEvent.FAIL, work.failure), False
     work.event = RunEvent.WAIT
     work.message = RolloutText.UPDATERUN_WAITING_BEFORE_STAGE_TASKS(stage=stage.name)
-    _hold_back(work, stage)
+    _block_stage(work, stage)
     return work.stage(stage, StageEvent.GATE), False
 
 
@@ -260,8 +262,7 @@ def _waits_for(work: Pass, clusters: Sequence[str], why: str) -> str:
     ways = f"; {way_out(lost[0], record, commits)}" if lost and record is not None else ""
     if len(lost) == len(clusters) > 0:
         work.asks.append(f"{why}{ways}")
-        for name in clusters:
-            work.hold(name, MoveKind.UPDATE, f"{why}{ways}")
+        work.blocked.update(dict.fromkeys(clusters, f"{why}{ways}"))
     else:
         work.waiting.append(f"{why}{ways}")
     return ways
@@ -279,11 +280,11 @@ def _stopped(work: Pass, spec: Stage, stage: StageStatus) -> StageStatus:
         else:
             stage = work.stage(stage, StageEvent.DRAIN)
     else:
-        _hold_back(work, stage)
+        _block_stage(work, stage)
     return stage
 
 
-def _hold_back(work: Pass, stage: StageStatus) -> None:
+def _block_stage(work: Pass, stage: StageStatus) -> None:
     """The clusters of a stage whose turn has not come."""
     why = (
         RolloutText.NO_CLUSTER_RUN_STARTS_NOW_2()
@@ -291,9 +292,8 @@ def _hold_back(work: Pass, stage: StageStatus) -> None:
         else RolloutText.NOT_STARTED_STAGE_YET(stage=stage.name)
     )
     for cluster in stage.clusters:
-        binding = binding_of(work, cluster.cluster)
-        if binding is not None and cluster_phase(cluster) is ClusterPhase.PENDING:
-            work.hold(cluster.cluster, kind_of(binding), f"run {work.name}{why}")
+        if binding_of(work, cluster.cluster) and cluster_phase(cluster) is ClusterPhase.PENDING:
+            work.blocked[cluster.cluster] = f"run {work.name}{why}"
 
 
 def _step(work: Pass, status: RunStatus) -> RunStep:
@@ -302,7 +302,7 @@ def _step(work: Pass, status: RunStatus) -> RunStep:
     if work.failure:
         events, message = [RunEvent.FALL_BACK if work.falls_back else RunEvent.ABORT], work.failure
         work.waiting, work.asks = [RolloutText.RUN_ROLLS_BACK(run=run.key, why=message)] if work.falls_back else [], []
-    elif request.state == "Stop":
+    elif request.state is RunState.STOP:
         events = [RunEvent.STOP] if work.event is RunEvent.STOP else [RunEvent.STOP, RunEvent.DRAIN]
         if run_phase(status) is RunPhase.STOPPED:
             events = []
@@ -315,20 +315,20 @@ def _step(work: Pass, status: RunStatus) -> RunStep:
     elif work.event is RunEvent.FINISH:
         events = [RunEvent.RUN, RunEvent.FINISH]
     elif work.refused:
-        events, message = [RunEvent.WAIT], RolloutText.UPDATERUN_STARTS_NO_FURTHER_CLUSTER(refused=work.refused)
+        events, message = [RunEvent.WAIT], RolloutText.STARTS_NO_FURTHER_CLUSTER(refused=work.refused)
     return _result(work, after_events(status, events, message, work.now, run.generation))
 
 
 def _result(work: Pass, status: RunStatus) -> RunStep:
     run = work.request.run
-    bindings = sorted([*work.bindings.values(), *work.gone], key=lambda b: (b.cluster, b.deleting is None))
+    bindings = sorted([*work.bindings.values(), *work.leaving], key=lambda b: (b.cluster, b.deleting is None))
     new = run if status == run.status else replace(run, status=status)
     return RunStep(
         run=new,
         bindings=tuple(bindings),
         requests=work.requests,
         moves=tuple(work.moves),
-        held=tuple(work.held),
+        blocked=work.blocked,
         waiting=tuple(work.waiting),
         asks=tuple(work.asks),
         clock=min(work.clocks, default=None),

@@ -12,13 +12,13 @@ from gitfleet.api.conditions import Condition
 from gitfleet.api.metrics import MetricTemplate
 from gitfleet.api.runs import ApprovalRequest, RunRecord
 from gitfleet.api.snapshots import ResourceSnapshot
-from gitfleet.api.staged import Approval, StagedRun, StagedStrategy
+from gitfleet.api.staged import Approval, RunState, StagedRun, StagedStrategy
 from gitfleet.api.values import NamespacedName
 from gitfleet.model.calls import Answers, Call
-from gitfleet.model.rolling import Held, Move
+from gitfleet.model.rolling import Frozen, Move
 from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout.freezes import Freezes
-from gitfleet.rollout.requests import OverridesByCluster
+from gitfleet.rollout.requests import ContentsByCluster
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,28 +27,27 @@ class RunRequest:
 
     `state` is what people want now: Initialize, Run or Stop. `record` is the placement's (None: there is none),
     `scheduled` its Scheduled condition of this pass, `strategy` the strategy that the run names (`strategy_faults`
-    where those of its file are that hide it), `others` the further
-    unfinished runs of the placement, `answers` the names of approvals that answer other runs of its namespace that were
-    there first. `overrides` are those that each cluster is to get, `override_commits` the commits of all, by reference,
-    `labels` what they depend on,
-    `former_labels` the same of those that each cluster had before the run.
-    `requests` are the run's approval requests, `approvals` what people have merged. `disturbed` are clusters where
-    drift is being corrected, `silent` those that do not answer, and since when; `quarantined` says of the placement's
-    content that must not go out why, by its digest; `had` is what each cluster had before any run moved it now.
-    `awaits_namespace` are the clusters that are picked only once another placement has brought the namespace there.
-    `templates` are those that metrics may name, `measured` what came of the calls of earlier passes.
+    where those of its file are that hide it), `other_runs` the further unfinished runs of the placement, `answers` the
+    names of approvals that answer other runs of its namespace that were there first. `contents` are the overrides and
+    variants that each cluster is to get, `override_commits` the commits of all, by reference, `labels` what they depend
+    on, `former_labels` the same of those that each cluster had before the run. `requests` are the run's approval
+    requests, `approvals` what people have merged. `disturbed` are clusters where drift is being corrected, `silent`
+    those that do not answer, and since when; `quarantined` says of the placement's content that must not go out why, by
+    its digest; `had` is what each cluster had before any run moved it now. `awaits_namespace` are the clusters that are
+    picked only once another placement has brought the namespace there. `waits` are the clusters that wait for another
+    folder. `templates` are those that metrics may name, `measured` what came of the calls of earlier passes.
     """
 
     run: RunRecord
-    state: str
+    state: RunState
     record: PlacementRecord | None
     scheduled: Condition | None
     strategy: StagedStrategy | None
     strategy_faults: str = ""
-    others: tuple[RunRecord, ...] = ()
+    other_runs: tuple[RunRecord, ...] = ()
     answers: Mapping[str, NamespacedName] = field(default_factory=dict)
     clusters: Mapping[str, MemberCluster] = field(default_factory=dict)
-    overrides: OverridesByCluster = field(default_factory=dict)
+    contents: ContentsByCluster = field(default_factory=dict)
     override_commits: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, PinnedLabels] = field(default_factory=dict)
     former_labels: Mapping[str, PinnedLabels] = field(default_factory=dict)
@@ -60,6 +59,7 @@ class RunRequest:
     awaits_namespace: frozenset[str] = frozenset()
     silent: Mapping[str, datetime] = field(default_factory=dict)
     freezes: Freezes = Freezes()
+    waits: Mapping[str, Frozen] = field(default_factory=dict)
     templates: Mapping[NamespacedName, MetricTemplate] = field(default_factory=dict)
     measured: Answers = field(default_factory=dict)
     now: datetime
@@ -79,24 +79,24 @@ class RunRequest:
     @property
     def unpicked(self) -> tuple[str, ...]:
         """The clusters that the placement left and on which it still is, by name: the deletion stage's."""
-        found = (b.cluster for b in self.bindings if b.state is BindingState.UNSCHEDULED)
-        return tuple(sorted(found))
+        clusters = (b.cluster for b in self.bindings if b.state is BindingState.UNSCHEDULED)
+        return tuple(sorted(clusters))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStep:
     """What one pass makes of a run: its record, the placement's bindings, and its approval requests.
 
-    `moves` and `held` say which clusters it moves and which wait, and why; `waiting` what the run itself waits for, and
-    `asks` what only a person, a commit or what is not the run's own can let go on, in a sentence each; `clock` is how
-    long until time alone may change something, `calls` are to be under way.
+    `moves` and `blocked` say which clusters it moves and which wait, and why; `waiting` what the run itself waits for,
+    and `asks` what only a person, a commit or what is not the run's own can let go on, in a sentence each; `clock` is
+    how long until time alone may change something, `calls` are to be under way.
     """
 
     run: RunRecord
     bindings: tuple[Binding, ...] = ()
     requests: Mapping[NamespacedName, ApprovalRequest] = field(default_factory=dict)
     moves: tuple[Move, ...] = ()
-    held: tuple[Held, ...] = ()
+    blocked: Mapping[str, str] = field(default_factory=dict)
     waiting: tuple[str, ...] = ()
     asks: tuple[str, ...] = ()
     clock: timedelta | None = None

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.labels import InvalidSelector
 from gitfleet.api.runs import ClusterUpdate, StageStatus, TaskStatus
+from gitfleet.api.stage_tasks import TaskType
 from gitfleet.api.staged import Stage, StagedRun
 from gitfleet.api.values import IntOrPercent
 from gitfleet.errors import BadInput
@@ -29,10 +29,10 @@ def stages_of(
     number.
     """
     placed: set[str] = set()
-    found = []
-    known = [cluster for cluster in clusters if cluster.name in selected]
+    statuses = []
+    chosen = [cluster for cluster in clusters if cluster.name in selected]
     for stage in stages:
-        members = sorted(_order(stage, cluster) for cluster in known if _is_in(stage, cluster))
+        members = sorted(_order(stage, cluster) for cluster in chosen if _is_in(stage, cluster))
         names = [name for _, name in members]
         for name in names:
             if name in placed:
@@ -41,7 +41,7 @@ def stages_of(
                     hint=RolloutText.CHANGE_STAGES_LABEL_SELECTORS_EACH(),
                 )
         placed.update(names)
-        found.append(_fresh(run, stage, names))
+        statuses.append(_fresh(run, stage, names))
     missing = sorted(set(selected) - placed)
     if missing:
         raise BadInput(
@@ -50,14 +50,11 @@ def stages_of(
             ),
             hint=RolloutText.LABEL_STAGE_SELECTS(),
         )
-    return tuple(found)
+    return tuple(statuses)
 
 
 def _is_in(stage: Stage, cluster: MemberCluster) -> bool:
-    try:
-        return stage.label_selector is not None and stage.label_selector.matches(cluster.scheduling_labels)
-    except InvalidSelector as error:
-        raise BadInput(RolloutText.STAGE_LABEL_SELECTOR_INVALID(stage=stage.name, error=error)) from error
+    return stage.label_selector is not None and stage.label_selector.matches(cluster.scheduling_labels)
 
 
 def _order(stage: Stage, cluster: MemberCluster) -> tuple[int, str]:
@@ -76,11 +73,11 @@ def _order(stage: Stage, cluster: MemberCluster) -> tuple[int, str]:
 
 def _fresh(run: StagedRun, stage: Stage, names: Iterable[str]) -> StageStatus:
     def tasks(kind: str) -> tuple[TaskStatus, ...]:
-        every = stage.before_tasks if kind == "before-" else stage.after_tasks
+        stage_tasks = stage.before_tasks if kind == "before-" else stage.after_tasks
         request = request_name(run, stage.name, before=kind == "before-")
         return tuple(
-            TaskStatus(type=task.type, approval_request_name=request if task.type == "Approval" else "")
-            for task in every
+            TaskStatus(type=task.type, approval_request_name=request if task.type is TaskType.APPROVAL else "")
+            for task in stage_tasks
         )
 
     return StageStatus(
@@ -100,9 +97,9 @@ def request_name(run: StagedRun, stage: str, *, before: bool) -> str:
 def answer_names(run: StagedRun, stages: Iterable[Stage]) -> Iterator[str]:
     """The names of all approvals that answer a run, the alias `<run>-after-<stage>` among them (decision D9)."""
     for stage in stages:
-        if any(task.type == "Approval" for task in stage.before_tasks):
+        if any(task.type is TaskType.APPROVAL for task in stage.before_tasks):
             yield request_name(run, stage.name, before=True)
-        if any(task.type == "Approval" for task in stage.after_tasks):
+        if any(task.type is TaskType.APPROVAL for task in stage.after_tasks):
             yield request_name(run, stage.name, before=False)
             yield alias_name(run.key.name, stage.name)
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from gitfleet.api.bindings import is_active
+from gitfleet.api.bindings import ClusterContent, is_active
 from gitfleet.api.conditions import Status
 from gitfleet.api.placements import PlacementType
 from gitfleet.api.runs import DELETE_STAGE, ClusterUpdate, RunRecord, RunStatus, StageStatus, StrategySnapshot
-from gitfleet.api.staged import StagedRun, StagedStrategy, strategy_kind
+from gitfleet.api.staged import Membership, StagedRun, StagedStrategy, strategy_kind
 from gitfleet.errors import BadInput, RetryLater
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.state import PlacementRecord
@@ -20,10 +20,8 @@ from gitfleet.rollout.staged.stages import answer_names, stages_of
 from gitfleet.rollout.staged.steps import after_events
 from gitfleet.rollout.texts import RolloutText
 
-_FROZEN = "Freeze"
 _NEW_RUN = RolloutText.ADD_NEW_RUN_GO()
 _FREEZES = RolloutText.STRATEGY_MEMBERSHIP_FREEZE_KEEPS_RUN()
-_LOST = RolloutText.STATE_BRANCH_LOST_HOW_FAR()
 
 
 def initialized(request: RunRequest, record: PlacementRecord) -> RunStatus:
@@ -48,11 +46,11 @@ def initialized(request: RunRequest, record: PlacementRecord) -> RunStatus:
     if snapshot is None:
         index = run.resource_snapshot_index
         missing = RolloutText.NO_LATEST_RESOURCESNAPSHOTS()
-        which = RolloutText.NO_RESOURCESNAPSHOTS_INDEX(index=index) if index else missing
-        known = [str(s.index) for s in record.resource_snapshots]
+        missing = RolloutText.NO_RESOURCESNAPSHOTS_INDEX(index=index) if index else missing
+        indexes = [str(s.index) for s in record.resource_snapshots]
         nothing = RolloutText.PLACEMENT_SELECTED_NOTHING_YET()
-        hint = RolloutText.INDEXES_THERE_ARE(known=named_briefly(known, 10)) if known else nothing
-        raise BadInput(RolloutText.FOUND_PLACEMENT(which=which, placement=run.placement), hint=hint)
+        hint = RolloutText.INDEXES_THERE_ARE(known=named_briefly(indexes, 10)) if indexes else nothing
+        raise BadInput(RolloutText.FOUND_PLACEMENT(which=missing, placement=run.placement), hint=hint)
     if snapshot.hash in request.quarantined:
         sentence = f"snapshot {snapshot.index} {request.quarantined[snapshot.hash]}"
         raise BadInput(sentence, hint=RolloutText.THEN_ADD_NEW_RUN())
@@ -81,18 +79,9 @@ def new_run(run: StagedRun, now: datetime) -> RunRecord:
         state=run.state,
         created=now,
     )
-    return _refused(record, run.began_elsewhere) if run.began_elsewhere else record
-
-
-def lost_run(run: StagedRun, now: datetime) -> RunRecord:
-    """A run of which the state branch lost how far it was: to begin again might repeat a stage, or bring an old
-    snapshot back, so that it is refused."""
-    record = new_run(run, now)
-    return record if record.finished else _refused(record, _LOST)
-
-
-def _refused(record: RunRecord, why: str) -> RunRecord:
-    status = after_events(record.status, [RunEvent.REFUSE], why, record.created, record.generation)
+    if not run.began_elsewhere:
+        return record
+    status = after_events(record.status, [RunEvent.REFUSE], run.began_elsewhere, now, record.generation)
     return replace(record, status=status)
 
 
@@ -126,16 +115,16 @@ def check_unchanged(request: RunRequest, record: PlacementRecord) -> None:
         )
     strategy = status.strategy or StrategySnapshot(stages=())
     now = stages_of(request.run, strategy.stages, request.clusters.values(), request.selected)
-    for was, new in zip(status.stages, now, strict=False):
-        before, after = _names(was), _names(new)
+    for old, new in zip(status.stages, now, strict=False):
+        before, after = _names(old), _names(new)
         if before != after:
             moved = named_briefly(sorted(set(before) ^ set(after)), 3)
             names = f"new: {', '.join(after)}, existing: {', '.join(before)}"
             why = RolloutText.LABELS_CHANGED(moved=moved) if moved else RolloutText.ORDER_CHANGED()
-            sentence = RolloutText.CLUSTERS_STAGE_CHANGED(was=was.name, names=names)
+            sentence = RolloutText.CLUSTERS_STAGE_CHANGED(was=old.name, names=names)
             raise BadInput(sentence, hint=_because(request, why))
-    known = set(_names(status.deletion)) if status.deletion else set()
-    if fresh := sorted(set(request.unpicked) - known):
+    deleting = set(_names(status.deletion)) if status.deletion else set()
+    if fresh := sorted(set(request.unpicked) - deleting):
         sentence = RolloutText.CLUSTER_DELETED_NOT_FOUND_DELETING(fresh=fresh[0])
         raise BadInput(sentence, hint=_because(request, ""))
 
@@ -145,22 +134,21 @@ def _because(request: RunRequest, otherwise: str) -> str:
     had = {name for stage in request.run.status.stages for name in _names(stage)}
     has = set(request.selected)
     moves = ((has - had, "joined"), (had - has, "left"))
-    said = [f"{named_briefly(sorted(names), 3)} {did}" for names, did in moves if names] or [otherwise]
-    return "; ".join(part for part in (*said, _NEW_RUN, _FREEZES) if part)
+    changes = [f"{named_briefly(sorted(names), 3)} {did}" for names, did in moves if names] or [otherwise]
+    return "; ".join(part for part in (*changes, _NEW_RUN, _FREEZES) if part)
 
 
 def frozen(status: RunStatus) -> bool:
     """Whether the run keeps its first set of clusters, whoever joins or leaves."""
-    return status.strategy is not None and status.strategy.membership == _FROZEN
+    return status.strategy is not None and status.strategy.membership is Membership.FREEZE
 
 
 def _names(stage: StageStatus) -> list[str]:
     return [cluster.cluster for cluster in stage.clusters]
 
 
-def external(request: RunRequest) -> PlacementRecord:
-    """The record of the placement that the run rolls out; BadInput where there is none, or none for runs."""
-    record = request.record
+def external(record: PlacementRecord | None) -> PlacementRecord:
+    """The record of the placement that a run rolls out; BadInput where there is none, or none for runs."""
     if record is None or record.placement.deleting is not None:
         raise BadInput(RolloutText.PARENT_PLACEMENT_NOT_FOUND(), hint=RolloutText.NAME_PLACEMENT_NEW_RUN())
     strategy = record.placement.strategy
@@ -174,9 +162,9 @@ def external(request: RunRequest) -> PlacementRecord:
 
 def _has_namespace(request: RunRequest, record: PlacementRecord) -> None:
     """RetryLater while further clusters will be picked, once another placement has brought the namespace there."""
-    every = record.placement.effective_policy.placement_type is PlacementType.PICK_ALL
+    picks_all = record.placement.effective_policy.placement_type is PlacementType.PICK_ALL
     fulfilled = request.scheduled is not None and request.scheduled.status is Status.TRUE
-    if request.awaits_namespace and (every or not fulfilled):
+    if request.awaits_namespace and (picks_all or not fulfilled):
         where = named_briefly(sorted(request.awaits_namespace), 3)
         raise RetryLater(RolloutText.NAMESPACE_NOT_THERE_YET(namespace=record.placement.key.namespace, where=where))
 
@@ -203,24 +191,24 @@ def _selected_count(request: RunRequest, record: PlacementRecord) -> int:
             hint=RolloutText.RUN_NEEDS_LEAST_ONE_CLUSTER(),
         )
     policy_of = record.placement.effective_policy
-    wanted = {
+    count = {
         PlacementType.PICK_ALL: len(request.selected),
         PlacementType.PICK_N: policy_of.number_of_clusters or 0,
         PlacementType.PICK_FIXED: len(policy_of.cluster_names),
     }[policy_of.placement_type]
-    if wanted == len(request.selected):
-        return wanted
+    if count == len(request.selected):
+        return count
     if going := [b.cluster for b in record.bindings if b.deleting is not None]:
         raise RetryLater(RolloutText.PLACEMENT_NOT_GONE_YET_FROM(going=named_briefly(sorted(going), 3)))
-    raise BadInput(RolloutText.NUMBER_SELECTED_BINDINGS_NOT_EQUAL(count=len(request.selected), wanted=wanted))
+    raise BadInput(RolloutText.NUMBER_SELECTED_BINDINGS_NOT_EQUAL(count=len(request.selected), wanted=count))
 
 
 def _compatible(request: RunRequest, strategy: StagedStrategy) -> None:
     """BadInput unless all unfinished runs of the placement have the same strategy (decision D10)."""
-    for other in request.others:
-        if other.status.strategy is not None and other.status.strategy.stages != strategy.stages:
+    for run in request.other_runs:
+        if run.status.strategy is not None and run.status.strategy.stages != strategy.stages:
             raise BadInput(
-                RolloutText.RUN_SAME_PLACEMENT_UNFINISHED_ANOTHER(other=other.key, strategy_name=other.strategy_name),
+                RolloutText.RUN_SAME_PLACEMENT_UNFINISHED_ANOTHER(other=run.key, strategy_name=run.strategy_name),
                 hint=RolloutText.CONCURRENT_RUNS_MUST_IDENTICAL_STRATEGIES(),
             )
 
@@ -229,14 +217,13 @@ def _answered_alone(request: RunRequest, strategy: StagedStrategy) -> None:
     """BadInput where one approval would answer two runs: one name for both (`x-before` and a stage of `x`, decision
     D9), or the one is that of a further person's approval of the other (NAME.2)."""
     for name in answer_names(request.run, strategy.stages):
-        for taken, other in request.answers.items():
+        for taken, other_run in request.answers.items():
             if f"{name}.".startswith(f"{taken}.") or taken.startswith(f"{name}."):
                 raise BadInput(
-                    RolloutText.APPROVAL_RUN_WOULD_ANSWER_RUN(name=name, other=other, taken=taken),
+                    RolloutText.APPROVAL_RUN_WOULD_ANSWER_RUN(name=name, other=other_run, taken=taken),
                     hint=RolloutText.ADD_RUN_AGAIN_UNDER_ANOTHER(),
                 )
 
 
 def _pinned(request: RunRequest, cluster: ClusterUpdate) -> ClusterUpdate:
-    cluster_wide, namespaced = request.overrides.get(cluster.cluster, ((), ()))
-    return replace(cluster, cluster_resource_overrides=cluster_wide, resource_overrides=namespaced)
+    return replace(cluster, **request.contents.get(cluster.cluster, ClusterContent())._asdict())

@@ -10,7 +10,7 @@ from gitfleet.api.bindings import Binding
 from gitfleet.api.runs import ApprovalRequest, ClusterUpdate, RunStatus, StageStatus, TaskStatus
 from gitfleet.api.values import NamespacedName
 from gitfleet.model.calls import Call
-from gitfleet.model.rolling import Frozen, Held, Move, MoveKind, RolloutRequest
+from gitfleet.model.rolling import Move, MoveKind, PlacementGate, RolloutRequest
 from gitfleet.rollout.staged.phases import (
     CLUSTER_MARKS,
     CLUSTER_MOVES,
@@ -40,7 +40,7 @@ class Pass:
     request: RunRequest
     moving: RolloutRequest
     bindings: dict[str, Binding]
-    gone: list[Binding]
+    leaving: list[Binding]
     """Bindings that are given up; one that is wanted may be beside it."""
     requests: dict[NamespacedName, ApprovalRequest]
     event: RunEvent = RunEvent.RUN
@@ -52,7 +52,7 @@ class Pass:
     stuck: list[str] = field(default_factory=list)
     starts: bool = True
     moves: list[Move] = field(default_factory=list)
-    held: list[Held] = field(default_factory=list)
+    blocked: dict[str, str] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)
     asks: list[str] = field(default_factory=list)
     clocks: list[timedelta] = field(default_factory=list)
@@ -68,12 +68,12 @@ class Pass:
         """The run's name."""
         return str(self.request.run.key)
 
-    def frozen(self, stage: StageStatus) -> dict[str, Frozen]:
-        """The clusters of a stage that would start and are frozen; the pass comes to something else when that ends."""
+    def gate(self, stage: StageStatus) -> PlacementGate:
+        """What keeps clusters of a stage from starting."""
         waiting = [c.cluster for c in stage.clusters if cluster_phase(c) is ClusterPhase.PENDING]
-        found = self.request.freezes.of(self.request.run.placement, waiting, self.request.clusters, stage.name)
-        self.clock(*(frozen.wait(self.now) for frozen in found.values()))
-        return found
+        freezes = self.request.freezes.of(self.request.run.placement, waiting, self.request.clusters, stage.name)
+        waits = {name: self.request.waits[name] for name in waiting if name in self.request.waits}
+        return PlacementGate(frozen={**waits, **freezes}, refused=self.refused)
 
     def fail(self, sentence: str, *, falls_back: bool = False) -> None:
         """The run ends here; or rolls back what it did, and ends then."""
@@ -83,10 +83,6 @@ class Pass:
     def move(self, cluster: str, kind: MoveKind, reason: str) -> None:
         """A cluster moves now."""
         self.moves.append(Move(cluster=cluster, kind=kind, reason=reason))
-
-    def hold(self, cluster: str, kind: MoveKind, reason: str) -> None:
-        """A cluster waits."""
-        self.held.append(Held(cluster=cluster, kind=kind, reason=reason))
 
     def clock(self, *lengths: timedelta | None) -> None:
         """Lengths of time after which the pass may come to something else; what is over counts for nothing."""
@@ -143,9 +139,9 @@ def after_events(
     status: RunStatus, events: Iterable[RunEvent], message: str, now: datetime, generation: int
 ) -> RunStatus:
     """The run's status after events, one after the other. `message` is for the last one."""
-    every = tuple(events)
-    for event in every:
-        phase, last = run_phase(status), event is every[-1]
+    all_events = tuple(events)
+    for event in all_events:
+        phase, last = run_phase(status), event is all_events[-1]
         new = RUN_MOVES.get((phase, event))
         if new is None:
             # The same again, or by way of running on: a run that is stuck, say, and is stuck still.

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from typing import assert_never
 
-from gitfleet.api.conditions import Condition, Reason, Status, find_condition, set_condition
-from gitfleet.api.holds import APPROVED
+from gitfleet.api.conditions import APPROVED, Condition, Reason, Status, find_condition, set_condition
 from gitfleet.api.runs import (
     APPROVAL_ACCEPTED,
     ASKED_AT,
@@ -23,7 +23,7 @@ from gitfleet.api.runs import (
     StageStatus,
     TaskStatus,
 )
-from gitfleet.api.stage_tasks import ANALYSIS
+from gitfleet.api.stage_tasks import TaskType
 from gitfleet.api.staged import DIGEST, SNAPSHOT_INDEX, Approval, Stage
 from gitfleet.api.values import NamespacedName
 from gitfleet.formats.times import EPOCH, time_text
@@ -34,7 +34,7 @@ from gitfleet.rollout.staged.phases import Mark
 from gitfleet.rollout.staged.requests import snapshot_for
 from gitfleet.rollout.staged.stages import alias_name
 from gitfleet.rollout.staged.steps import Pass
-from gitfleet.rollout.staged.waits import OVER, approval_wait, timed_wait
+from gitfleet.rollout.staged.waits import approval_wait, is_over, timed_wait
 from gitfleet.rollout.texts import RolloutText
 
 _BEFORE, _AFTER = "beforeStage", "afterStage"
@@ -54,13 +54,13 @@ class Verdict:
 
 def approval_for(request: ApprovalRequest, approvals: Mapping[NamespacedName, Approval]) -> Verdict:
     """Whether a request is approved by what is merged."""
-    found = [approvals[name] for name in _names(request) if name in approvals]
-    if not found:
+    merged = [approvals[name] for name in _names(request) if name in approvals]
+    if not merged:
         return Verdict(None, "")
-    approval = found[0]
-    told = (approval.parent_run, approval.target_stage)
-    if told != (None, None) and told != (request.parent_run, request.target_stage):
-        return Verdict(None, RolloutText.APPROVAL_STAGE_RUN(approval=approval.key, found=told[1], found_2=told[0]))
+    approval = merged[0]
+    target = (approval.parent_run, approval.target_stage)
+    if target != (None, None) and target != (request.parent_run, request.target_stage):
+        return Verdict(None, RolloutText.APPROVAL_STAGE_RUN(approval=approval.key, found=target[1], found_2=target[0]))
     if approval.digest not in (None, request.digest):
         return Verdict(None, RolloutText.APPROVAL_ANOTHER_REQUEST(approval=approval.key))
     condition = find_condition(approval.conditions, APPROVED)
@@ -77,8 +77,8 @@ def approval_for(request: ApprovalRequest, approvals: Mapping[NamespacedName, Ap
 def asked(request: ApprovalRequest) -> Asked:
     """What a request asks of people, under each of its names."""
     commit, digest = request.annotations.get(ASKED_AT, ""), request.digest or ""
-    own, *others = _names(request)
-    aliases = tuple(key.name for key in others)
+    own, *alias_keys = _names(request)
+    aliases = tuple(key.name for key in alias_keys)
     return Asked(
         name=own.name,
         digest=digest,
@@ -100,7 +100,7 @@ def _names(request: ApprovalRequest) -> Iterator[NamespacedName]:
 def before_tasks(work: Pass, stage: StageStatus) -> tuple[StageStatus, bool]:
     """The stage with its before-stage task looked at, and whether it may start."""
     tasks = tuple(_approval(work, stage, task, _BEFORE) for task in stage.before_tasks)
-    done = all(_is_approved(task) for task in tasks)
+    done = all(map(is_over, tasks))
     return (stage if tasks == stage.before_tasks else replace(stage, before_tasks=tasks)), done
 
 
@@ -109,20 +109,26 @@ def after_tasks(work: Pass, spec: Stage, stage: StageStatus) -> tuple[StageStatu
     recorded moment at which the stage began to wait, so that no restart makes it longer."""
     done = []
     for task, status in zip(spec.after_tasks, stage.after_tasks, strict=True):
-        if any(_holds(status, over) for over in OVER):
+        if is_over(status):
             done.append(status)
-        elif task.type == "Approval":
-            done.append(_approval(work, stage, status, _AFTER))
-        elif task.type == ANALYSIS:
-            done.append(analyse(work, spec, stage, task, status))
-        else:
-            done.append(_timed_wait(work, stage, status, task.wait_seconds or 0.0))
+            continue
+        match task.type:
+            case TaskType.APPROVAL:
+                done.append(_approval(work, stage, status, _AFTER))
+            case TaskType.ANALYSIS:
+                done.append(analyse(work, spec, stage, task, status))
+            case TaskType.TIMED_WAIT:
+                done.append(_timed_wait(work, stage, status, task.wait_seconds))
+            case _:
+                assert_never(task.type)
     new = tuple(done)
-    over = all(any(_holds(task, over) for over in OVER) for task in new)
+    over = all(map(is_over, new))
     return (stage if new == stage.after_tasks else replace(stage, after_tasks=new)), over
 
 
-def _timed_wait(work: Pass, stage: StageStatus, task: TaskStatus, seconds: float) -> TaskStatus:
+def _timed_wait(work: Pass, stage: StageStatus, task: TaskStatus, seconds: float | None) -> TaskStatus:
+    if seconds is None:
+        return task  # no file can say so: a gate without a time stays closed
     end = timed_end(stage, seconds, work.now)
     if work.now < end:
         work.clock(end - work.now)
@@ -133,7 +139,7 @@ def _timed_wait(work: Pass, stage: StageStatus, task: TaskStatus, seconds: float
 
 def _approval(work: Pass, stage: StageStatus, task: TaskStatus, when: str) -> TaskStatus:
     """The task with its request made and answered; a rejection ends the run."""
-    if _is_approved(task):
+    if is_over(task):
         return task
     key = NamespacedName(work.request.run.key.namespace, task.approval_request_name)
     fresh, request = _request(work, stage, key, when), work.requests.get(key)
@@ -159,7 +165,7 @@ def _approval(work: Pass, stage: StageStatus, task: TaskStatus, when: str) -> Ta
             mark = Mark(RunConditionType.APPROVAL_REQUEST_APPROVED, Status.FALSE, RunReason.STAGE_TASK_REJECTED)
             work.fail(f"stage {stage.name} was {verdict.reason}")
             return work.task(task, mark._replace(message=verdict.reason))
-        case _:
+        case Status.UNKNOWN | None:
             side = "before" if when == _BEFORE else "after"
             work.asks.append(approval_wait(work.name, side, stage.name, key, verdict.reason))
             return task
@@ -207,12 +213,3 @@ def _answered(work: Pass, request: ApprovalRequest, verdict: Verdict) -> Approva
         )
         conditions = set_condition(conditions, accepted)
     return request if conditions == request.conditions else replace(request, conditions=conditions)
-
-
-def _is_approved(task: TaskStatus) -> bool:
-    return _holds(task, RunConditionType.APPROVAL_REQUEST_APPROVED)
-
-
-def _holds(task: TaskStatus, type_: RunConditionType) -> bool:
-    found = find_condition(task.conditions, type_)
-    return found is not None and found.status is Status.TRUE

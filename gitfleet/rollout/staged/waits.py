@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, assert_never
 
-from gitfleet.api.conditions import Conditions, Status, find_condition
-from gitfleet.api.holds import APPROVED
+from gitfleet.api.conditions import APPROVED, Conditions, Status, find_condition
 from gitfleet.api.runs import ApprovalRequest, ClusterUpdate, RunConditionType, RunRecord, StageStatus, TaskStatus
-from gitfleet.api.stage_tasks import ANALYSIS
-from gitfleet.api.staged import Stage
+from gitfleet.api.stage_tasks import TaskType
+from gitfleet.api.staged import RunState, Stage
 from gitfleet.api.values import NamespacedName
 from gitfleet.formats.times import moment_text
 from gitfleet.rollout.staged.pace import next_start, soaks_until, started_at, timed_end
@@ -24,8 +23,6 @@ from gitfleet.rollout.staged.steps import cluster_phase, run_phase, stage_phase
 from gitfleet.rollout.texts import RolloutText
 
 Requests = Mapping[NamespacedName, ApprovalRequest]
-_SUBJECT: Final = "The updateRun "
-"""How a run's condition Progressing begins, in KubeFleet's words."""
 INITIALIZED_WAIT: Final = RolloutText.RUN_INITIALIZED_WAITS_SPEC_STATE()
 STOPPING_WAIT: Final = RolloutText.RUN_STOPPING_STARTED_GOES_END()
 STOPPED_WAIT: Final = RolloutText.RUN_STOPPED_WAITS_SPEC_STATE()
@@ -42,42 +39,44 @@ OVER: Final = (
 def waits_of(run: RunRecord, requests: Requests, now: datetime) -> tuple[str, ...]:
     """What an unfinished run waits for by its record, with absolute times; nothing for one that is over or goes on.
     What one pass alone knows, such as clusters that do not answer, is not among it."""
-    name, said = str(run.key), _message(run.status.conditions, RunConditionType.PROGRESSING)
-    first: tuple[str, ...] = ()
+    name, message = str(run.key), _message(run.status.conditions, RunConditionType.PROGRESSING)
     match run_phase(run.status):
         case RunPhase.REFUSED | RunPhase.FAILED | RunPhase.SUCCEEDED:
             return ()
         case RunPhase.NEW:
             why = _message(run.status.conditions, RunConditionType.INITIALIZED)
             return (f"run {name} waits: {why}",) if why else ()
-        case RunPhase.INITIALIZED if run.state == "Initialize":
+        case RunPhase.INITIALIZED if run.state is RunState.INITIALIZE:
             return (INITIALIZED_WAIT.format(name),)
         case RunPhase.STOPPING:
             return (STOPPING_WAIT.format(name),)
         case RunPhase.STOPPED:
             return (STOPPED_WAIT.format(name),)
+        case RunPhase.ROLLING_BACK if run.state is RunState.STOP:
+            return (ROLLBACK_STOPPED_WAIT.format(name),)
         case RunPhase.ROLLING_BACK:
-            return (
-                ROLLBACK_STOPPED_WAIT.format(name)
-                if run.state == "Stop"
-                else RolloutText.RUN_ROLLS_BACK(run=name, why=said),
-            )
-        case RunPhase.WAITING | RunPhase.STUCK if not said.startswith(f"{_SUBJECT}is waiting for"):
-            first = (said.replace(_SUBJECT, f"run {name} ", 1),)
-        case _:  # what it waits for, if anything, is said by its stage
-            pass
+            return (RolloutText.RUN_ROLLS_BACK(run=name, why=message),)
+        case RunPhase.INITIALIZED | RunPhase.RUNNING:
+            return _of_stages(run, (), requests, now)
+        case RunPhase.WAITING | RunPhase.STUCK:
+            return _of_stages(run, (RolloutText.RUN_MESSAGE(run=name, message=message),), requests, now)
+
+
+def _of_stages(run: RunRecord, own: tuple[str, ...], requests: Requests, now: datetime) -> tuple[str, ...]:
+    """What the run's `own` condition says, and what its stage waits for; a request for approval says it all."""
     strategy = run.status.strategy
     for spec, stage in zip(strategy.stages if strategy else (), run.status.stages, strict=True):
         if stage_phase(stage) not in _DONE:
-            return (*first, *_waits_in(run, spec, stage, requests, now))
-    gone = deletion_wait(name, run.status.deletion) if run.status.deletion is not None else ""
-    return (*first, gone) if gone else first
+            waits = tuple(_waits_in(run, spec, stage, requests, now))
+            return waits if waits and stage_phase(stage) is StagePhase.GATED else (*own, *waits)
+    sentence = deletion_wait(str(run.key), run.status.deletion) if run.status.deletion is not None else ""
+    return (*own, sentence) if sentence else own
 
 
 def approval_wait(run: str, side: str, stage: str, key: NamespacedName, why: str) -> str:
     """For a person's answer `before` or `after` a stage; `why` those that are there do not count, "" for none."""
-    said = RolloutText.RUN_WAITS_STAGE_APPROVAL(run=run, side=side, stage=stage, key=key) + (f": {why}" if why else "")
-    return RolloutText.GITFLEET_APPROVE_WRITES_ONE(why=said, run=run, stage=stage)
+    waits = RolloutText.RUN_WAITS_STAGE_APPROVAL(run=run, side=side, stage=stage, key=key)
+    return RolloutText.GITFLEET_APPROVE_WRITES_ONE(why=f"{waits}: {why}" if why else waits, run=run, stage=stage)
 
 
 def timed_wait(run: str, stage: str, end: datetime) -> str:
@@ -85,9 +84,9 @@ def timed_wait(run: str, stage: str, end: datetime) -> str:
     return RolloutText.RUN_WAITS_STAGE_UNTIL(run=run, stage=stage, end=moment_text(end))
 
 
-def analysis_wait(run: str, stage: str, said: str) -> str:
-    """For an Analysis; `said` is how its metrics stand."""
-    return RolloutText.RUN_WAITS_ANALYSIS_STAGE(run=run, stage=stage, why=said)
+def analysis_wait(run: str, stage: str, state: str) -> str:
+    """For an Analysis; `state` is how its metrics stand."""
+    return RolloutText.RUN_WAITS_ANALYSIS_STAGE(run=run, stage=stage, why=state)
 
 
 def soak_wait(run: str, spec: Stage, stage: StageStatus, clusters: Iterable[ClusterUpdate]) -> str:
@@ -102,8 +101,8 @@ def soak_wait(run: str, spec: Stage, stage: StageStatus, clusters: Iterable[Clus
 
 def deletion_wait(run: str, stage: StageStatus) -> str:
     """For the clusters that the placement leaves; "" for none."""
-    left = [c.cluster for c in stage.clusters if cluster_phase(c) is ClusterPhase.UPDATING]
-    return RolloutText.RUN_WAITS_UNTIL_PLACEMENT_GONE(run=run, left=stuck_text(left)) if left else ""
+    clusters = [c.cluster for c in stage.clusters if cluster_phase(c) is ClusterPhase.UPDATING]
+    return RolloutText.RUN_WAITS_UNTIL_PLACEMENT_GONE(run=run, left=stuck_text(clusters)) if clusters else ""
 
 
 def rate_text(spec: Stage, stage: StageStatus, later: datetime) -> str:
@@ -128,26 +127,29 @@ def _waits_in(run: RunRecord, spec: Stage, stage: StageStatus, requests: Request
     before = zip(spec.before_tasks, stage.before_tasks if phase is StagePhase.GATED else (), strict=False)
     after = zip(spec.after_tasks, stage.after_tasks if phase is StagePhase.WAITING else (), strict=False)
     for side, (task, status) in (*(("before", pair) for pair in before), *(("after", pair) for pair in after)):
-        if any(_holds(status, over) for over in OVER):
+        if is_over(status):
             continue
-        if task.type == "TimedWait":
-            yield timed_wait(name, stage.name, timed_end(stage, task.wait_seconds or 0.0, now))
-            continue
-        if task.type == ANALYSIS:
-            yield analysis_wait(name, stage.name, _message(status.conditions, RunConditionType.ANALYSIS_RUNNING))
-            continue
-        request = requests.get(NamespacedName(run.key.namespace, status.approval_request_name))
-        if request is not None:
-            answer = find_condition(request.conditions, APPROVED)
-            why = answer.message if answer is not None and answer.status is Status.UNKNOWN else ""
-            yield approval_wait(name, side, stage.name, request.key, why)
+        match task.type:
+            case TaskType.TIMED_WAIT:
+                if task.wait_seconds is not None:
+                    yield timed_wait(name, stage.name, timed_end(stage, task.wait_seconds, now))
+            case TaskType.ANALYSIS:
+                yield analysis_wait(name, stage.name, _message(status.conditions, RunConditionType.ANALYSIS_RUNNING))
+            case TaskType.APPROVAL:
+                request = requests.get(NamespacedName(run.key.namespace, status.approval_request_name))
+                if request is not None:
+                    answer = find_condition(request.conditions, APPROVED)
+                    why = answer.message if answer is not None and answer.status is Status.UNKNOWN else ""
+                    yield approval_wait(name, side, stage.name, request.key, why)
+            case _:
+                assert_never(task.type)
 
 
 def _message(conditions: Conditions, type_: RunConditionType) -> str:
-    found = find_condition(conditions, type_)
-    return found.message if found is not None else ""
+    condition = find_condition(conditions, type_)
+    return condition.message if condition is not None else ""
 
 
-def _holds(task: TaskStatus, type_: RunConditionType) -> bool:
-    found = find_condition(task.conditions, type_)
-    return found is not None and found.status is Status.TRUE
+def is_over(task: TaskStatus) -> bool:
+    """Whether a task lets the run go on."""
+    return any(condition.type in OVER and condition.status is Status.TRUE for condition in task.conditions)

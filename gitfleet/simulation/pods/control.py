@@ -8,7 +8,6 @@ from typing import Final
 
 from gitfleet.api.objects import GroupKind, JsonObject
 from gitfleet.api.scenarios import DEFAULT_DELAY
-from gitfleet.formats import times
 from gitfleet.simulation.pods.clone_sets import CloneSetController
 from gitfleet.simulation.pods.daemon_sets import DaemonSetController
 from gitfleet.simulation.pods.deployments import DeploymentController
@@ -28,6 +27,7 @@ from gitfleet.simulation.pods.model import (
 from gitfleet.simulation.pods.stateful_sets import StatefulSetController
 from gitfleet.simulation.pods.views import revision_name
 from gitfleet.simulation.pods.work import Controller, Work
+from gitfleet.simulation.statuses import time_text
 
 _CONTROLLERS: Final[Mapping[GroupKind, type[Controller]]] = {
     DEPLOYMENT: DeploymentController,
@@ -68,18 +68,18 @@ def _controlled(group_kind: GroupKind, body: JsonObject, work: Work) -> Controll
     before = work.done() if work.since == work.now else None
     controller = _CONTROLLERS[group_kind](work, spec_of(body))
     controller.roll()
-    held, complete, due = controller.is_held, controller.is_complete, controller.next_change()
-    if complete and not held and due is None and before is not None:
+    may_halt, complete, due = controller.may_halt, controller.is_complete, controller.next_change()
+    if complete and not may_halt and due is None and before is not None:
         observed = _observed(work)
         if observed is None or observed > work.now:
             # Where no pod has to become ready, it is the controller that takes its time: it does all this only then.
-            return Controlled(before, body.get("status") or {}, complete=False, held=False, due=observed)
+            return Controlled(before, body.get("status") or {}, complete=False, halted=False, due=observed)
     generation = int((body.get("metadata") or {}).get("generation") or 0)
     status = {"observedGeneration": generation, **controller.status()}
     complete = complete and due is None
-    stays = held and not complete and due is None and work.ready() == work.size
+    halted = may_halt and not complete and due is None and work.ready() == work.size
     named = _named(body, status, work)
-    return Controlled(work.done(), named, complete=complete, held=stays, due=due, revision=controller.revision)
+    return Controlled(work.done(), named, complete=complete, halted=halted, due=due, revision=controller.revision)
 
 
 def _observed(work: Work) -> datetime | None:
@@ -97,7 +97,7 @@ def _named(body: JsonObject, status: Status, work: Work) -> Status:
             group = work.numbered(status[field])
             status[field] = revision_name(body, group.template if group else None)
     if "conditions" in status:
-        at = times.time_text(work.now.replace(microsecond=0))
+        at = time_text(work.now)
         for condition in status["conditions"]:
             condition["lastTransitionTime"] = at
     return status

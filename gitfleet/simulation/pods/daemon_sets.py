@@ -41,7 +41,7 @@ class DaemonSetController(Controller):
                 self._replace()
 
     @property
-    def is_held(self) -> bool:
+    def may_halt(self) -> bool:
         """See Controller."""
         return self.on_delete or self.min_ready > 0
 
@@ -68,10 +68,10 @@ class DaemonSetController(Controller):
         return shown | {name: count for name, count in counts.items() if count}
 
     def _by_node(self) -> dict[int, list[Pod]]:
-        found: dict[int, list[Pod]] = {}
+        by_node: dict[int, list[Pod]] = {}
         for pod in sorted(self.work.pods):
-            found.setdefault(pod.place, []).append(pod)
-        return found
+            by_node.setdefault(pod.place, []).append(pod)
+        return by_node
 
     def _replace(self) -> None:
         """Old pods go where they are not available, and of the others so many that `maxUnavailable` are missing at
@@ -79,34 +79,34 @@ class DaemonSetController(Controller):
         work = self.work
         old = [pod for pod in work.pods if pod.revision != self.update.number]
         missing = work.size - work.available(work.pods, self.min_ready)
-        gone = list[Pod]()
+        deleted = list[Pod]()
         for pod in sorted(old, key=lambda pod: (self._is_fine(pod), pod.place)):
             was_missing = not self._is_fine(pod)
             if not was_missing and missing >= self.unavailable:
                 break
-            gone.append(pod)
+            deleted.append(pod)
             missing += (not self._is_fine(work.make(self.update, pod.place))) - was_missing
-        work.drop(gone)
+        work.drop(deleted)
 
     def _prune(self) -> None:
         """`podsShouldBeOnNode`: of several pods on a node the oldest stays, and with a surge one of the newest template
         beside it for as long as it is not available and the other one is ready."""
-        gone = list[Pod]()
+        deleted = list[Pod]()
         for pods in self._by_node().values():
             old = [pod for pod in pods if pod.revision != self.update.number]
             new = [pod for pod in pods if pod.revision == self.update.number]
             if not self.surge:
-                gone += pods[1:]
+                deleted += pods[1:]
                 continue
-            gone += old[1:] + new[1:]
+            deleted += old[1:] + new[1:]
             waits = old and new and self.work.is_available(old[0]) and not self._is_fine(new[0])
             if old and new and not waits:
-                gone.append(old[0])
-        self.work.drop(gone)
+                deleted.append(old[0])
+        self.work.drop(deleted)
 
     def _surge(self) -> None:
         """New pods are made beside old ones, which go once the new ones are available."""
-        work, nodes, gone = self.work, self._by_node(), list[Pod]()
+        work, nodes, deleted = self.work, self._by_node(), list[Pod]()
         extra = sum(len(pods) > 1 for pods in nodes.values())
         for node, pods in sorted(nodes.items()):
             if len(pods) > 1 or pods[0].revision == self.update.number:
@@ -114,10 +114,10 @@ class DaemonSetController(Controller):
             if self._is_fine(pods[0]) and extra >= self.surge:
                 continue
             if self._is_fine(work.make(self.update, node)):
-                gone += pods
+                deleted += pods
             else:
                 extra += 1
-        work.drop(gone)
+        work.drop(deleted)
 
     def _is_fine(self, pod: Pod) -> bool:
         return self.work.is_available(pod, self.min_ready)

@@ -23,18 +23,18 @@ class DeploymentController(Controller):
 
     def __init__(self, work: Work, spec: Spec) -> None:
         super().__init__(work, spec)
-        self.wanted = number(spec.get("replicas"), 1)
+        self.desired = number(spec.get("replicas"), 1)
         self.paused = spec.get("paused") is True
         strategy = section(spec, "strategy")
         self.recreates = strategy.get("type") == "Recreate"
         rolling = section(strategy, "rollingUpdate")
         self.surge = self.unavailable = 0
         if not self.recreates:
-            self.surge = min(share(rolling.get("maxSurge"), _DEFAULT, self.wanted, up=True), MOST_PODS)
-            self.unavailable = min(share(rolling.get("maxUnavailable"), _DEFAULT, self.wanted, up=False), self.wanted)
+            self.surge = min(share(rolling.get("maxSurge"), _DEFAULT, self.desired, up=True), MOST_PODS)
+            self.unavailable = min(share(rolling.get("maxUnavailable"), _DEFAULT, self.desired, up=False), self.desired)
             if self.surge == self.unavailable == 0:
-                self.unavailable = min(1, self.wanted)
-        self.new = work.found(spec.get("template"))
+                self.unavailable = min(1, self.desired)
+        self.new = work.revision_of(spec.get("template"))
 
     def roll(self) -> None:
         """See Controller."""
@@ -51,10 +51,10 @@ class DeploymentController(Controller):
         new = self._made()
         if self.recreates:
             self._stop_old()
-            self._scale(new, self.wanted)
+            self._scale(new, self.desired)
             return
         if self._is_immediate(new):
-            self._scale(new, self.wanted)
+            self._scale(new, self.desired)
             self._stop_old()
             return
         for _ in range(_MOST_STEPS):
@@ -71,7 +71,7 @@ class DeploymentController(Controller):
         return None if self.new is None else self.new.number
 
     @property
-    def is_held(self) -> bool:
+    def may_halt(self) -> bool:
         """See Controller."""
         return self.paused or self.min_ready > 0
 
@@ -79,7 +79,7 @@ class DeploymentController(Controller):
     def is_complete(self) -> bool:
         """All pods are of the newest template and available, and no other is left."""
         updated = 0 if self.new is None else self._available(self.new)
-        return updated == self.wanted == self.work.size
+        return updated == self.desired == self.work.size
 
     def next_change(self) -> datetime | None:
         """See Controller."""
@@ -96,7 +96,7 @@ class DeploymentController(Controller):
             "unavailableReplicas": total - available,
         }
         shown: Status = {name: count for name, count in counts.items() if count}
-        enough = available >= self.wanted - self.unavailable
+        enough = available >= self.desired - self.unavailable
         reason = "MinimumReplicasAvailable" if enough else "MinimumReplicasUnavailable"
         shown["conditions"] = [{"type": "Available", "status": "True" if enough else "False", "reason": reason}]
         if self.spec.get("progressDeadlineSeconds") != _NO_DEADLINE:
@@ -117,11 +117,11 @@ class DeploymentController(Controller):
         return [group for group in self.work.groups if group.pods and group is not self.new]
 
     def _was_scaled(self) -> bool:
-        return any(group.wanted != self.wanted for group in self.work.groups if group.pods)
+        return any(group.desired != self.desired for group in self.work.groups if group.pods)
 
     def _scale(self, group: Group, size: int) -> bool:
         """Scale a ReplicaSet; whether it had another size."""
-        group.wanted, group.most = self.wanted, self.wanted + self.surge
+        group.desired, group.most = self.desired, self.desired + self.surge
         before = len(group.pods)
         for _ in range(size - before):
             self.work.make(group)
@@ -134,7 +134,11 @@ class DeploymentController(Controller):
         is_new = self.new is None
         self.new = self.work.latest(self.spec.get("template"))
         if is_new:
-            self.new.wanted, self.new.most, self.new.min_ready = self.wanted, self.wanted + self.surge, self.min_ready
+            self.new.desired, self.new.most, self.new.min_ready = (
+                self.desired,
+                self.desired + self.surge,
+                self.min_ready,
+            )
         return self.new
 
     def _is_immediate(self, new: Group) -> bool:
@@ -146,26 +150,26 @@ class DeploymentController(Controller):
     def _grow(self, new: Group) -> bool:
         """`reconcileNewReplicaSet`."""
         size = len(new.pods)
-        if size >= self.wanted:
-            return size > self.wanted and self._scale(new, self.wanted)
-        room = self.wanted + self.surge - self.work.size
-        return room > 0 and self._scale(new, size + min(room, self.wanted - size))
+        if size >= self.desired:
+            return size > self.desired and self._scale(new, self.desired)
+        room = self.desired + self.surge - self.work.size
+        return room > 0 and self._scale(new, size + min(room, self.desired - size))
 
     def _shrink_old(self, new: Group) -> bool:
         """`reconcileOldReplicaSets`: what is not available goes first."""
         old = self._old()
         if not old:
             return False
-        least, available = self.wanted - self.unavailable, self._available(new)
-        left = self.work.size - least - (len(new.pods) - available)
-        if left <= 0:
+        least, available = self.desired - self.unavailable, self._available(new)
+        surplus = self.work.size - least - (len(new.pods) - available)
+        if surplus <= 0:
             return False
         changed = False
         for group in old:
-            unhealthy = min(left, len(group.pods) - self._available(group))
+            unhealthy = min(surplus, len(group.pods) - self._available(group))
             if unhealthy > 0:
                 changed = self._scale(group, len(group.pods) - unhealthy) or changed
-                left -= unhealthy
+                surplus -= unhealthy
         spare = available + sum(map(self._available, old)) - least
         for group in old:
             count = min(len(group.pods), spare)
@@ -179,11 +183,11 @@ class DeploymentController(Controller):
         active = [group for group in self.work.groups if group.pods]
         if len(active) < 2:
             target = active[0] if active else self.new or next(reversed(self.work.groups), None)
-            if target is not None and len(target.pods) != self.wanted:
-                self._scale(target, self.wanted)
+            if target is not None and len(target.pods) != self.desired:
+                self._scale(target, self.desired)
             return
         new = self.new
-        if new is not None and len(new.pods) == new.wanted == self._available(new) == self.wanted:
+        if new is not None and len(new.pods) == new.desired == self._available(new) == self.desired:
             for group in self._old():
                 self._scale(group, 0)
         elif not self.recreates:
@@ -191,7 +195,7 @@ class DeploymentController(Controller):
 
     def _scale_in_proportion(self, active: list[Group]) -> None:
         """What is to be added or to go is spread over the ReplicaSets by their size, the remainder to the largest."""
-        adding = (self.wanted + self.surge if self.wanted else 0) - self.work.size
+        adding = (self.desired + self.surge if self.desired else 0) - self.work.size
         newer_first = list(reversed(active)) if adding > 0 else active
         ordered = sorted(newer_first, key=lambda group: len(group.pods), reverse=True)
         sizes, added = list[int](), 0
@@ -203,14 +207,14 @@ class DeploymentController(Controller):
         for group, size in zip(ordered, sizes, strict=True):
             self._scale(group, size)
 
-    def _proportion(self, group: Group, adding: int, left: int) -> int:
+    def _proportion(self, group: Group, adding: int, remainder: int) -> int:
         """`GetReplicaSetProportion`."""
-        if adding == 0 or left == 0:
+        if adding == 0 or remainder == 0:
             return 0
         size = len(group.pods)
-        if self.wanted == 0:
+        if self.desired == 0:
             fraction = -size
         else:
             before = group.most or self.work.size
-            fraction = floor(size * (self.wanted + self.surge) / before + 0.5) - size
-        return min(fraction, left) if adding > 0 else max(fraction, left)
+            fraction = floor(size * (self.desired + self.surge) / before + 0.5) - size
+        return min(fraction, remainder) if adding > 0 else max(fraction, remainder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from gitfleet.api.objects import GroupKind, JsonObject
@@ -43,7 +43,7 @@ class Revision(NamedTuple):
     number: int
     template: Any
     delay: Delay
-    wanted: int = 0
+    desired: int = 0
     most: int = 0
     min_ready: int = 0
     pods: tuple[Pod, ...] = ()
@@ -71,13 +71,13 @@ class Moment:
 
 class Controlled(NamedTuple):
     """What controllers made of a workload: its pods and status, whether all is as the spec wants it (`complete`),
-    whether nothing changes by itself any more though something keeps it in the middle (`held`), and when it changes
+    whether nothing changes by itself any more though something keeps it in the middle (`halted`), and when it changes
     next. `revision` is the number of the newest content, where the kind writes it into the object and it is known."""
 
     workload: Workload
     status: JsonObject
     complete: bool
-    held: bool
+    halted: bool
     due: datetime | None
     revision: int | None = None
 
@@ -109,10 +109,57 @@ def share(value: Any, default: int | str, total: int, *, up: bool) -> int:
 
     Source: apimachinery `intstr.GetScaledValueFromIntOrPercent`.
     """
-    for one in (value, default):
-        if isinstance(one, int):
-            return max(one, 0)
-        if isinstance(one, str) and one.endswith("%") and one[:-1].isdecimal() and len(one) < 6:
-            product = int(one[:-1]) * total
+    for candidate in (value, default):
+        if isinstance(candidate, int):
+            return max(candidate, 0)
+        if isinstance(candidate, str) and candidate.endswith("%") and candidate[:-1].isdecimal() and len(candidate) < 6:
+            product = int(candidate[:-1]) * total
             return -(-product // 100) if up else product // 100
     raise ValueError("the default is neither a whole number nor a percentage")
+
+
+def saved(workload: Workload) -> JsonObject:
+    """A workload as JSON, for the file of a saved cluster; templates stand there in full, since the object has the
+    newest one alone."""
+    return {
+        "since": workload.since.isoformat(),
+        "current": workload.current,
+        "made": workload.made,
+        "revisions": [
+            {
+                "number": revision.number,
+                "template": revision.template,
+                "delay": revision.delay.total_seconds() if isinstance(revision.delay, timedelta) else None,
+                "wanted": revision.desired,
+                "most": revision.most,
+                "minReady": revision.min_ready,
+                "pods": [
+                    [pod.serial, pod.place, pod.created.isoformat(), pod.ready.isoformat() if pod.ready else None]
+                    for pod in revision.pods
+                ],
+            }
+            for revision in workload.revisions
+        ],
+    }
+
+
+def loaded(value: Mapping[str, Any]) -> Workload:
+    """The workload again. ValueError, KeyError or TypeError for anything else."""
+    return Workload(
+        since=datetime.fromisoformat(value["since"]),
+        current=int(value["current"]),
+        made=int(value["made"]),
+        revisions=tuple(map(_revision, value["revisions"])),
+    )
+
+
+def _revision(value: Mapping[str, Any]) -> Revision:
+    delay: Delay = "never" if value["delay"] is None else timedelta(seconds=value["delay"])
+    number, replicas, most, ready = (int(value[name]) for name in ("number", "wanted", "most", "minReady"))
+    pods = tuple(_pod(number, *parts) for parts in value["pods"])
+    return Revision(number, value["template"], delay, replicas, most, ready, pods)
+
+
+def _pod(revision: int, serial: int, place: int, created: str, ready: str | None) -> Pod:
+    at = datetime.fromisoformat(ready) if ready else None
+    return Pod(serial, place, revision, datetime.fromisoformat(created), at)

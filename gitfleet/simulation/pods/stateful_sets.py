@@ -25,7 +25,7 @@ class StatefulSetController(Controller):
         self.on_delete = strategy.get("type") == ON_DELETE
         self.partition = 0 if self.on_delete else number(section(strategy, "rollingUpdate").get("partition"), 0)
         first = number(section(spec, "ordinals").get("start"), 0)
-        self.wanted = range(first, first + number(spec.get("replicas"), 1))
+        self.desired = range(first, first + number(spec.get("replicas"), 1))
 
     def roll(self) -> None:
         """See Controller."""
@@ -33,18 +33,18 @@ class StatefulSetController(Controller):
         current = work.numbered(work.current) or self.update
         work.current = current.number
         present = {pod.place for pod in work.pods}
-        for ordinal in self.wanted:
+        for ordinal in self.desired:
             if ordinal not in present:
                 work.make(self._revision_for(ordinal, current), ordinal)
         if self._moves():
-            work.drop([pod for pod in work.pods if pod.place not in self.wanted])
+            work.drop([pod for pod in work.pods if pod.place not in self.desired])
             if not self.on_delete:
                 self._update()
-        if not self.on_delete and work.available(self.update.pods) == work.size == len(self.wanted):
+        if not self.on_delete and work.available(self.update.pods) == work.size == len(self.desired):
             work.current = self.update.number
 
     @property
-    def is_held(self) -> bool:
+    def may_halt(self) -> bool:
         """See Controller."""
         return self.on_delete or self.partition > 0 or self.min_ready > 0
 
@@ -53,7 +53,7 @@ class StatefulSetController(Controller):
         """All pods are available and of the newest template, which is the current one."""
         if self.work.current != self.update.number:
             return False
-        return self.work.available(self.update.pods, self.min_ready) == self.work.size == len(self.wanted)
+        return self.work.available(self.update.pods, self.min_ready) == self.work.size == len(self.desired)
 
     def status(self) -> Status:
         """The counts of apps/v1."""
@@ -71,17 +71,17 @@ class StatefulSetController(Controller):
 
     def _update(self) -> None:
         """From the highest ordinal down, each once the ones above it are available."""
-        gone = list[Pod]()
+        deleted = list[Pod]()
         for pod in sorted(self.work.pods, key=lambda pod: pod.place, reverse=True):
             if pod.place < self.partition:
                 break
-            kept = pod
+            current = pod
             if pod.revision != self.update.number:
-                gone.append(pod)
-                kept = self.work.make(self.update, pod.place)
-            if not self.work.is_available(kept, self.min_ready):
+                deleted.append(pod)
+                current = self.work.make(self.update, pod.place)
+            if not self.work.is_available(current, self.min_ready):
                 break
-        self.work.drop(gone)
+        self.work.drop(deleted)
 
     def _moves(self) -> bool:
         """In order (the default) nothing is updated or scaled down while a pod that stays is not available: one that
@@ -91,7 +91,7 @@ class StatefulSetController(Controller):
         return all(self._is_fine(pod) for pod in self.work.pods)
 
     def _is_fine(self, pod: Pod) -> bool:
-        return pod.place not in self.wanted or self.work.is_available(pod, self.min_ready)
+        return pod.place not in self.desired or self.work.is_available(pod, self.min_ready)
 
     def _revision_for(self, ordinal: int, current: Group) -> Group:
         """`newVersionedStatefulSetPod`."""

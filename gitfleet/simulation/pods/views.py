@@ -8,7 +8,6 @@ from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
 from gitfleet.api.objects import JsonObject, key_of
-from gitfleet.formats import times
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.kinds import REVISION
 from gitfleet.simulation.pods.model import (
@@ -21,6 +20,7 @@ from gitfleet.simulation.pods.model import (
     Revision,
     section,
 )
+from gitfleet.simulation.statuses import time_text
 
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 """What Kubernetes makes the ends of names of: no vowels, so no words."""
@@ -60,7 +60,7 @@ def pod_view(owner: JsonObject, revision: Revision, pod: Pod, now: datetime) -> 
         "namespace": metadata.get("namespace"),
         "uid": str(uuid5(NAMESPACE_URL, f"{metadata.get('uid')}/{pod.serial}")),
         "resourceVersion": metadata.get("resourceVersion"),
-        "creationTimestamp": _time(pod.created),
+        "creationTimestamp": time_text(pod.created),
         "labels": {**section(in_template, "labels"), **_labels(owner, template, name, pod)},
         "ownerReferences": [_owner(owner, template)],
     }
@@ -95,7 +95,7 @@ def replica_set_view(owner: JsonObject, revision: Revision, now: datetime) -> Js
         "generation": 1,
         "labels": {**section(template, "metadata", "labels"), **hashed},
         "annotations": {
-            "deployment.kubernetes.io/desired-replicas": str(revision.wanted),
+            "deployment.kubernetes.io/desired-replicas": str(revision.desired),
             "deployment.kubernetes.io/max-replicas": str(revision.most),
             REVISION: str(revision.number),
         },
@@ -113,7 +113,6 @@ def replica_set_view(owner: JsonObject, revision: Revision, now: datetime) -> Js
 
 
 def _labels(owner: JsonObject, template: Any, name: str, pod: Pod) -> Mapping[str, str]:
-    """The labels that a controller adds."""
     kind = key_of(owner).group_kind
     if kind == DEPLOYMENT:
         return {"pod-template-hash": revision_hash(template)}
@@ -122,10 +121,7 @@ def _labels(owner: JsonObject, template: Any, name: str, pod: Pod) -> Mapping[st
     own = {"controller-revision-hash": revision_name(owner, template)}
     if kind == STATEFUL_SET:
         return own | {"statefulset.kubernetes.io/pod-name": name, "apps.kubernetes.io/pod-index": str(pod.place)}
-    return own | {
-        "pod-template-hash": revision_hash(template),
-        "apps.kruise.io/cloneset-instance-id": _end(pod.place),
-    }
+    return own | {"pod-template-hash": revision_hash(template), "apps.kruise.io/cloneset-instance-id": _end(pod.place)}
 
 
 def _owner(owner: JsonObject, template: Any) -> JsonObject:
@@ -154,27 +150,23 @@ def _reference(owner: JsonObject, kind: Any, name: Any, uid: Any) -> JsonObject:
 
 def _status(spec: Mapping[str, Any], pod: Pod, now: datetime) -> JsonObject:
     is_ready = pod.ready is not None and pod.ready <= now
-    at = _time(pod.ready if is_ready and pod.ready is not None else pod.created)
+    at = time_text(pod.ready if is_ready and pod.ready is not None else pod.created)
     condition = {"type": "Ready", "status": "True" if is_ready else "False", "lastTransitionTime": at}
     if not is_ready:
         condition["reason"] = "ContainersNotReady"
-    found = spec.get("containers")
+    listed = spec.get("containers")
     containers = [
-        {"name": one.get("name"), "image": one.get("image"), "ready": is_ready, "restartCount": 0}
-        for one in (found if isinstance(found, list) else ())
-        if isinstance(one, Mapping)
+        {"name": container.get("name"), "image": container.get("image"), "ready": is_ready, "restartCount": 0}
+        for container in (listed if isinstance(listed, list) else ())
+        if isinstance(container, Mapping)
     ]
     status: dict[str, Any] = {"phase": "Running" if is_ready else "Pending", "conditions": [condition]}
-    return {**status, "startTime": _time(pod.created), **({"containerStatuses": containers} if containers else {})}
+    return {**status, "startTime": time_text(pod.created), **({"containerStatuses": containers} if containers else {})}
 
 
 def _end(serial: int) -> str:
-    left, letters = serial * _STRIDE % len(_LETTERS) ** _SUFFIX, []
+    remainder, letters = serial * _STRIDE % len(_LETTERS) ** _SUFFIX, []
     for _ in range(_SUFFIX):
-        left, place = divmod(left, len(_LETTERS))
+        remainder, place = divmod(remainder, len(_LETTERS))
         letters.append(_LETTERS[place])
     return "".join(letters)
-
-
-def _time(moment: datetime) -> str:
-    return times.time_text(moment.replace(microsecond=0))

@@ -16,17 +16,17 @@ _DAY: Final = timedelta(days=1)
 class Group:
     """A revision that is worked on."""
 
-    __slots__ = ("delay", "min_ready", "most", "number", "pods", "template", "wanted")
+    __slots__ = ("delay", "desired", "min_ready", "most", "number", "pods", "template")
 
     def __init__(self, revision: Revision) -> None:
         self.number, self.template, self.delay = revision.number, revision.template, revision.delay
-        self.wanted, self.most, self.min_ready = revision.wanted, revision.most, revision.min_ready
+        self.desired, self.most, self.min_ready = revision.desired, revision.most, revision.min_ready
         self.pods = list(revision.pods)
 
     def done(self) -> Revision:
         """The value that was made."""
         return Revision(
-            self.number, self.template, self.delay, self.wanted, self.most, self.min_ready, tuple(self.pods)
+            self.number, self.template, self.delay, self.desired, self.most, self.min_ready, tuple(self.pods)
         )
 
 
@@ -39,14 +39,16 @@ class Work:
     def __init__(self, workload: Workload, moment: Moment) -> None:
         """Work that goes on from a value."""
         self.moment, self.now, self.since = moment, moment.now, workload.since
-        self.groups = [Group(one) for one in workload.revisions]
+        self.groups = [Group(revision) for revision in workload.revisions]
         self.current, self.made = workload.current, workload.made
 
     def done(self) -> Workload:
         """The value that was made, without revisions that nothing refers to."""
         last = self.groups[-1:]
-        kept = tuple(one.done() for one in self.groups if one.pods or one.number == self.current or one in last)
-        return Workload(self.since, kept, self.current, self.made)
+        revisions = tuple(
+            group.done() for group in self.groups if group.pods or group.number == self.current or group in last
+        )
+        return Workload(self.since, revisions, self.current, self.made)
 
     def begin(self) -> None:
         """The delays count from now on, by the rules of now; a pod that would never be ready gets another chance."""
@@ -66,7 +68,7 @@ class Work:
         """How many pods there are."""
         return sum(len(group.pods) for group in self.groups)
 
-    def found(self, template: Any) -> Group | None:
+    def revision_of(self, template: Any) -> Group | None:
         """The revision of a template, if it has one."""
         for group in reversed(self.groups):
             if group.template is template or group.template == template:
@@ -75,27 +77,27 @@ class Work:
 
     def count_as_newest(self, group: Group) -> None:
         """The group's number is the highest from now on."""
-        highest = max(one.number for one in self.groups)
+        highest = max(candidate.number for candidate in self.groups)
         if group.number != highest:
             group.number = highest + 1
             group.pods = [pod._replace(revision=group.number) for pod in group.pods]
 
-    def numbered(self, wanted: int) -> Group | None:
+    def numbered(self, revision: int) -> Group | None:
         """The revision of a number."""
-        return next((group for group in self.groups if group.number == wanted), None)
+        return next((group for group in self.groups if group.number == revision), None)
 
     def latest(self, template: Any) -> Group:
         """The revision of a template, made now if it is new, and the newest from now on."""
-        known = self.found(template)
-        if known is None:
+        existing = self.revision_of(template)
+        if existing is None:
             highest = max((group.number for group in self.groups), default=0)
-            known = Group(Revision(highest + 1, template, self.moment.delay_of(template)))
-        elif known is self.groups[-1]:
-            return known
+            existing = Group(Revision(highest + 1, template, self.moment.delay_of(template)))
+        elif existing is self.groups[-1]:
+            return existing
         else:
-            self.groups.remove(known)
-        self.groups.append(known)
-        return known
+            self.groups.remove(existing)
+        self.groups.append(existing)
+        return existing
 
     def ready_at(self, delay: Delay) -> datetime | None:
         """When a pod that is made now is ready; None: never."""
@@ -110,9 +112,9 @@ class Work:
         group.pods.append(pod)
         return pod
 
-    def drop(self, gone: Iterable[Pod]) -> None:
+    def drop(self, pods: Iterable[Pod]) -> None:
         """Delete pods."""
-        serials = {pod.serial for pod in gone}
+        serials = {pod.serial for pod in pods}
         for group in self.groups if serials else ():
             group.pods = [pod for pod in group.pods if pod.serial not in serials]
 
@@ -163,7 +165,7 @@ class Controller(ABC):
         self.min_ready = number(spec.get("minReadySeconds"), 0)
 
     @property
-    def is_held(self) -> bool:
+    def may_halt(self) -> bool:
         """Whether something in the spec may keep it in the middle."""
         return self.min_ready > 0
 

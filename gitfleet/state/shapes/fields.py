@@ -27,8 +27,8 @@ def document(content: bytes) -> JsonObject:
     return mapping(documents[0])
 
 
-def mapping(found: Any) -> JsonObject:
+def mapping(value: Any) -> JsonObject:
     """The very value; InvalidContent where it is no mapping."""
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise InvalidContent(StateText.MUST_HOLD_MAPPING())
-    return found
+    return value

@@ -7,7 +7,7 @@ last thing in the file, at the top or inside a mapping (`indent`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final
 
 from gitfleet.api import InvalidContent
@@ -20,7 +20,8 @@ from gitfleet.state.texts import StateText
 _HIDDEN: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 """What JSON shows as it is and YAML takes for a line break or refuses."""
 _LONGEST_HEAD: Final = 64 * 1024
-COUNT: Final = "count"
+_COUNT: Final = "count"
+_ITEMS: Final = "items"
 
 
 def entry_line(entry: JsonObject) -> bytes:
@@ -29,18 +30,6 @@ def entry_line(entry: JsonObject) -> bytes:
     if line.isascii() and b"\x7f" not in line:
         return line
     return _HIDDEN.sub(lambda sign: f"\\u{ord(sign[0]):04x}", line.decode()).encode()
-
-
-def counted(head: JsonObject, lines: Iterable[bytes]) -> tuple[JsonObject, list[bytes]]:
-    """The head with the number of entries in it, so that a file that was cut short is noticed."""
-    every = list(lines)
-    return {**head, COUNT: len(every)}, every
-
-
-def check_count(head: Mapping[str, Any], entries: Any) -> None:
-    """InvalidContent where a head says another number of entries; an earlier version's says none."""
-    if COUNT in head and isinstance(entries, list) and head[COUNT] != len(entries):
-        raise InvalidContent(StateText.MUST_HOLD_ENTRIES_HOLDS(head=head[COUNT], count=len(entries)))
 
 
 def lines_bytes(head: JsonObject, field: str, lines: Iterable[bytes], *, indent: str = "") -> bytes:
@@ -52,12 +41,30 @@ def lines_bytes(head: JsonObject, field: str, lines: Iterable[bytes], *, indent:
 
 def read_lines(content: bytes, field: str, *, indent: str = "") -> tuple[JsonObject, list[Any]] | None:
     """The head and the entries of a file that `lines_bytes` made, read as JSON; None when it was written otherwise."""
-    head, found, rest = content.partition(f"\n{indent}{field}:\n{indent}- ".encode())
-    if not found or not rest.endswith(b"\n") or len(head) > _LONGEST_HEAD:
+    head, separator, body = content.partition(f"\n{indent}{field}:\n{indent}- ".encode())
+    if not separator or not body.endswith(b"\n") or len(head) > _LONGEST_HEAD:
         return None
     try:
-        entries = parse_json(b"[" + b",".join(rest[:-1].split(f"\n{indent}- ".encode())) + b"]")
+        entries = parse_json(b"[" + b",".join(body[:-1].split(f"\n{indent}- ".encode())) + b"]")
     except NotJson:
         return None
     documents = read_documents(head + b"\n", Profile.STATE)
     return (documents[0], entries) if len(documents) == 1 and isinstance(documents[0], dict) else None
+
+
+def items_bytes(head: JsonObject, lines: Iterable[bytes]) -> bytes:
+    """A file of `items` whose head has their number, so that a file that was cut short is noticed."""
+    items = list(lines)
+    return lines_bytes({**head, _COUNT: len(items)}, _ITEMS, items)
+
+
+def read_items(content: bytes, owner: str, refusal: StateText) -> tuple[str, list[Any]]:
+    """The text of the field `owner` in the head, and the items: of a file that `items_bytes` made, or an earlier
+    version, which did not count them. InvalidContent, with `refusal` for any other file."""
+    parsed = read_lines(content, _ITEMS)
+    if parsed is None or not isinstance(parsed[0].get(owner), str):
+        raise InvalidContent(refusal())
+    head, items = parsed
+    if _COUNT in head and head[_COUNT] != len(items):
+        raise InvalidContent(StateText.MUST_HOLD_ENTRIES_HOLDS(head=head[_COUNT], count=len(items)))
+    return head[owner], items

@@ -1,4 +1,5 @@
-"""ClusterResourcePlacement and ResourcePlacement: the object with its status (kubefleet.md §1, §9)."""
+"""ClusterResourcePlacement and ResourcePlacement: the object with its status (kubefleet.md §1, §9), and a summary of
+its bindings, so that a list of placements needs no binding."""
 
 from __future__ import annotations
 
@@ -8,18 +9,51 @@ from typing import Annotated, Any
 
 from gitfleet.api import read_state, write, write_as
 from gitfleet.api.annotations import At
+from gitfleet.api.bindings import is_active, is_available
 from gitfleet.api.conditions import Conditions
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import Placement
+from gitfleet.api.values import Time
 from gitfleet.model.state import PlacementRecord
 from gitfleet.state.shapes.fields import OURS, present
-from gitfleet.state.shapes.summaries import PlacementSummary, summary_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlacementFileStatus:
-    """What the status of a placement's own file says that is read again."""
+class PlacementSummary:
+    """How many clusters are picked, and how many of them are available; the index of the newest resource snapshot, and
+    when the oldest one that is kept was taken (None: no snapshot yet)."""
 
+    picked: Annotated[int, At("pickedClusters")]
+    available: Annotated[int, At("availableClusters")]
+    latest_index: Annotated[str | None, At("latestResourceIndex")] = None
+    oldest_snapshot: Annotated[Time | None, At("oldestSnapshotTime")] = None
+
+
+def summary_of(record: PlacementRecord) -> PlacementSummary:
+    """The summary of a whole record."""
+    picked = [binding for binding in record.bindings if is_active(binding)]
+    latest = record.latest_resources
+    return PlacementSummary(
+        picked=len(picked),
+        available=sum(map(is_available, picked)),
+        latest_index=None if latest is None else str(latest.index),
+        oldest_snapshot=None if latest is None else record.resource_snapshots[0].created,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementFile:
+    """placements/...: `summary` is None in a file of an earlier version. `origin` of the placement is not kept: the
+    desired commit has it."""
+
+    placement: Placement
+    conditions: Conditions
+    schedule_key: str
+    summary: PlacementSummary | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Status:
     conditions: Conditions = ()
     schedule_key: Annotated[str, At(OURS, "scheduleKey")] = ""
     summary: Annotated[PlacementSummary | None, At(OURS, "summary")] = None
@@ -27,7 +61,7 @@ class PlacementFileStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _WithStatus:
-    status: PlacementFileStatus = PlacementFileStatus()
+    status: _Status = _Status()
 
 
 def placement_file_object(record: PlacementRecord) -> JsonObject:
@@ -46,8 +80,7 @@ def placement_object(record: PlacementRecord, status: JsonObject, summary: JsonO
     return {**body, "status": {**status, **present(**{OURS: ours})}}
 
 
-def read_placement(source: Mapping[str, Any]) -> tuple[Placement, Conditions, str, PlacementSummary | None]:
-    """The placement, its conditions, the schedule key, and the summary of its bindings (None in a file of an earlier
-    version). `origin` is not kept: the desired commit has it."""
+def read_placement(source: Mapping[str, Any]) -> PlacementFile:
+    """What a placement's own file says."""
     status = read_state(_WithStatus, source).status
-    return read_state(Placement, source), status.conditions, status.schedule_key, status.summary
+    return PlacementFile(read_state(Placement, source), status.conditions, status.schedule_key, status.summary)

@@ -23,6 +23,15 @@ _DECISIONS = "targetClusters"
 """The last field of a policy snapshot's file."""
 
 
+@dataclass(frozen=True, slots=True)
+class PolicyFile:
+    """snapshots/policies/...; the latest one carries the decisions."""
+
+    snapshot: PolicySnapshot
+    scheduled: Condition | None
+    decisions: tuple[ClusterDecision, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Decided:
     conditions: Annotated[Conditions, At("status", "conditions")] = ()
@@ -75,20 +84,18 @@ def policy_snapshot_bytes(body: JsonObject) -> bytes:
 
 def policy_document(content: bytes) -> JsonObject:
     """The object back."""
-    found = read_lines(content, _DECISIONS, indent="  ")
-    if found is None:  # this version did not write it, or it has no decisions
+    parsed = read_lines(content, _DECISIONS, indent="  ")
+    if parsed is None:  # this version did not write it, or it has no decisions
         return document(content)
-    head, decisions = found
+    head, decisions = parsed
     status = head.get("status")
     if not isinstance(status, dict):
         raise InvalidContent(StateText.STATUS_MUST_MAPPING())
     return {**head, "status": {**status, _DECISIONS: decisions}}
 
 
-def read_policy_snapshot(
-    source: Mapping[str, Any],
-) -> tuple[PolicySnapshot, Condition | None, tuple[ClusterDecision, ...]]:
+def read_policy_snapshot(source: Mapping[str, Any]) -> PolicyFile:
     """The snapshot, with the Scheduled condition and the decisions that it carries."""
     decided = read_state(_Decided, source)
     scheduled = find_condition(decided.conditions, ConditionType.SCHEDULED)
-    return read_state(PolicySnapshot, source), scheduled, decided.decisions
+    return PolicyFile(read_state(PolicySnapshot, source), scheduled, decided.decisions)

@@ -3,24 +3,30 @@ health of the workload, report how many replicas are upgraded and ready)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, TypeAlias
 
 from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey
 from gitfleet.api.workload_records import RolloutMode
-from gitfleet.model.held_fields import Fields
+from gitfleet.model.observations import LiveObject
+from gitfleet.model.rollout_fields import Fields
 from gitfleet.workload.handlers.reading import (
     REPLICAS,
     chooses_itself,
+    has_older_pods,
+    is_ending,
+    is_ready,
+    is_seen,
     name_of,
     number,
     pods_there,
+    stored_template,
     target_key,
+    text,
     unseen,
     unstable,
 )
 from gitfleet.workload.handlers.replicas import is_pair, pair_counts, pair_sizes, scale_counts, scaled_size
-from gitfleet.workload.handlers.templates import stored_template
 from gitfleet.workload.handlers.values import Counts, Goal, Scaling, Step, Workloads
 from gitfleet.workload.texts import WorkloadText
 
@@ -75,11 +81,13 @@ class WorkloadHandler:
         be made; the same for the same arguments, and for as long as the step lasts."""
         key = target_key(seen)
         if not is_pair(seen, goal, step):
-            held = goal.mode is RolloutMode.SCALE or seen.target is not None
+            is_sized = goal.mode is RolloutMode.SCALE or seen.target is not None
             size = scaled_size(seen, goal, step)
-            return Scaling(fields={key: {REPLICAS: size}} if key is not None and held else {})
+            return Scaling(fields={key: {REPLICAS: size}} if key is not None and is_sized else {})
         target, sources = pair_sizes(seen, goal, step)
-        fields: dict[ObjectKey, Fields] = {one.key: {REPLICAS: n} for one, n in zip(seen.sources, sources, strict=True)}
+        fields: dict[ObjectKey, Fields] = {
+            source.key: {REPLICAS: n} for source, n in zip(seen.sources, sources, strict=True)
+        }
         if key is not None:
             fields[key] = {REPLICAS: target}
         return Scaling(fields=fields)
@@ -88,3 +96,53 @@ class WorkloadHandler:
 HandlerFactory: TypeAlias = Callable[[], WorkloadHandler]
 Handlers: TypeAlias = Mapping[GroupKind, WorkloadHandler]
 """By the kind of the workload."""
+
+
+class OneObject(WorkloadHandler):
+    """They are rolled out in place, or to another size."""
+
+    def has_older_pods(self, workload: JsonObject) -> bool:
+        """By its status."""
+        return has_older_pods(workload)
+
+    def refusal(self, seen: Workloads, goal: Goal) -> str:
+        """There is no older workload beside it."""
+        if goal.mode is RolloutMode.SOURCE_TO_TARGET or seen.sources:
+            return WorkloadText.PODS_BOTH_CONTENTS_ITSELF(name_of=name_of(seen))
+        return ""
+
+    def irreversible(self, seen: Workloads, goal: Goal) -> str:
+        """Its controller makes pods of the revision of before only while some pod has it."""
+        if goal.mode is RolloutMode.IN_PLACE and seen.target is not None and has_one_revision(seen.target):
+            return WorkloadText.NO_LONGER_REVISION_BEFORE(name_of=name_of(seen))
+        return ""
+
+    def health(self, seen: Workloads) -> str:
+        """Where nothing moves in it, whatever content it gets, it need only be seen: new content may repair it."""
+        live = seen.target
+        if live is not None and is_seen(live) and self._stands_still(live):
+            return ""
+        return super().health(seen)
+
+    def _stands_still(self, live: LiveObject) -> bool:
+        return False
+
+
+def counts_of_pods(pods: Sequence[LiveObject], upgraded: Sequence[LiveObject], observed: bool) -> Counts:
+    """The counts of pods, of which some are upgraded; those that are ending do not count."""
+    newer = {pod.key for pod in upgraded}
+    present = [pod for pod in pods if not is_ending(pod)]
+    new, old = [pod for pod in present if pod.key in newer], [pod for pod in present if pod.key not in newer]
+    return Counts(
+        upgraded=len(new),
+        upgraded_ready=sum(map(is_ready, new)),
+        old=len(old),
+        old_ready=sum(map(is_ready, old)),
+        observed=observed,
+    )
+
+
+def has_one_revision(live: LiveObject) -> bool:
+    """Whether its controller has given up the revision of before: all pods have had the newer content."""
+    current, update = text(live.body, "/status/currentRevision"), text(live.body, "/status/updateRevision")
+    return not current or current == update

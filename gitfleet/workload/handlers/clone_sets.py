@@ -4,13 +4,13 @@ rest (apis/apps/v1alpha1/clonesets_types.go). Raising the partition brings pods 
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, assert_never
 
 from gitfleet.api.workload_records import RolloutMode
 from gitfleet.formats.int_or_percent import is_zero, scaled
-from gitfleet.model.held_fields import Fields, value_at
 from gitfleet.model.observations import LiveObject
-from gitfleet.workload.handlers.one_object import OneObject, has_one_revision
+from gitfleet.model.rollout_fields import Fields, value_at
+from gitfleet.workload.handlers.base import OneObject, has_one_revision
 from gitfleet.workload.handlers.reading import (
     REPLICAS,
     asked,
@@ -47,17 +47,17 @@ class CloneSetHandler(OneObject):
         live = seen.target
         if goal.mode is not RolloutMode.IN_PLACE or live is None:
             return super().counts(seen, goal)
-        there, ready = pods_there(live), ready_there(live)
-        upgraded = min(there, updated_there(live.body))
+        pods, ready = pods_there(live), ready_there(live)
+        upgraded = min(pods, updated_there(live.body))
         upgraded_ready = min(upgraded, ready, number(live.body, "/status/updatedReadyReplicas"))
-        found = Counts(
+        counts = Counts(
             upgraded=upgraded,
             upgraded_ready=upgraded_ready,
-            old=there - upgraded,
+            old=pods - upgraded,
             old_ready=ready - upgraded_ready,
-            observed=is_seen(live) and there >= asked(live) and upgraded >= asked(live) - _partition(live),
+            observed=is_seen(live) and pods >= asked(live) and upgraded >= asked(live) - _partition(live),
         )
-        return until_seen(found, seen, goal)
+        return until_seen(counts, seen, goal)
 
     def scale(self, seen: Workloads, goal: Goal, step: Step) -> Scaling:
         """The partition, and how many pods may be missing."""
@@ -71,7 +71,7 @@ class CloneSetHandler(OneObject):
 
 
 def _fields(seen: Workloads, live: LiveObject, goal: Goal, step: Step) -> Fields:
-    kept = kept_fields(live.body, (REPLICAS, PARTITION, UNAVAILABLE))
+    present = kept_fields(live.body, (REPLICAS, PARTITION, UNAVAILABLE))
     if step is Step.RELEASE:
         return {
             REPLICAS: of_manifest(seen, REPLICAS, goal.size),
@@ -80,10 +80,18 @@ def _fields(seen: Workloads, live: LiveObject, goal: Goal, step: Step) -> Fields
             UNAVAILABLE: given_back(seen, UNAVAILABLE, "20%"),
         }
     if step is Step.HOLD:
-        return {**kept, PARTITION: asked(live), PAUSED: True}
+        return {**present, PARTITION: asked(live), PAUSED: True}
     if step is Step.KEEP or (step is Step.REVERT and has_one_revision(live)):
-        return {**kept, PAUSED: True}
-    upgraded = {Step.CLAIM: goal.before, Step.REVERT: 0}.get(step, goal.upgraded)
+        return {**present, PAUSED: True}
+    match step:
+        case Step.CLAIM:
+            upgraded = goal.before
+        case Step.REVERT:
+            upgraded = 0
+        case Step.FIRST | Step.SECOND:
+            upgraded = goal.upgraded
+        case _:
+            assert_never(step)
     surge = value_at(live.body, SURGE)
     is_replaced_in_place = not isinstance(surge, int | str) or is_zero(surge)
     return {

@@ -13,9 +13,9 @@ from typing import Final
 
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.workload_records import RolloutMode
-from gitfleet.model.held_fields import value_at
 from gitfleet.model.observations import LiveObject
-from gitfleet.workload.handlers.one_object import OneObject, counts_of_pods
+from gitfleet.model.rollout_fields import value_at
+from gitfleet.workload.handlers.base import OneObject, counts_of_pods
 from gitfleet.workload.handlers.reading import (
     given_back,
     is_ending,
@@ -53,8 +53,8 @@ class DaemonSetHandler(OneObject):
 
     def refusal(self, seen: Workloads, goal: Goal) -> str:
         """Its size follows from the nodes."""
-        if found := super().refusal(seen, goal):
-            return found
+        if refusal := super().refusal(seen, goal):
+            return refusal
         if goal.mode is RolloutMode.SCALE:
             return WorkloadText.POD_EVERY_NODE_SELECTS(name_of=name_of(seen))
         if seen.target is not None and not text(seen.target.body, GENERATION):
@@ -72,25 +72,25 @@ class DaemonSetHandler(OneObject):
             return ""
         if why := unseen(live):
             return why
-        wanted, ready = number(live.body, _DESIRED), number(live.body, "/status/numberReady")
-        if ready >= wanted or self._stands_still(live):
+        desired, ready = number(live.body, _DESIRED), number(live.body, "/status/numberReady")
+        if ready >= desired or self._stands_still(live):
             return ""
-        return WorkloadText.PODS_READY(ready=ready, wanted=wanted, live=live.key)
+        return WorkloadText.PODS_READY(ready=ready, wanted=desired, live=live.key)
 
     def counts(self, seen: Workloads, goal: Goal) -> Counts:
         """By the pods. A node that is gone needs no pod any more: it counts as upgraded."""
         live = seen.target
         if live is None:
             return Counts(observed=False)
-        desired, there = number(live.body, _DESIRED), sum(not is_ending(pod) for pod in seen.pods)
-        found = counts_of_pods(seen.pods, _upgraded(seen, live), is_seen(live) and there >= desired)
-        gone = max(0, goal.size - max(desired, there))
+        desired, present = number(live.body, _DESIRED), sum(not is_ending(pod) for pod in seen.pods)
+        counts = counts_of_pods(seen.pods, _upgraded(seen, live), is_seen(live) and present >= desired)
+        missing = max(0, goal.size - max(desired, present))
         return Counts(
-            upgraded=found.upgraded + gone,
-            upgraded_ready=found.upgraded_ready + gone,
-            old=found.old,
-            old_ready=found.old_ready,
-            observed=found.observed,
+            upgraded=counts.upgraded + missing,
+            upgraded_ready=counts.upgraded_ready + missing,
+            old=counts.old,
+            old_ready=counts.old_ready,
+            observed=counts.observed,
         )
 
     def scale(self, seen: Workloads, goal: Goal, step: Step) -> Scaling:
@@ -122,8 +122,8 @@ def _upgraded(seen: Workloads, live: LiveObject) -> tuple[LiveObject, ...]:
 def _going(seen: Workloads, live: LiveObject, goal: Goal, counts: Counts) -> tuple[LiveObject, ...]:
     """The pods that go now. One that is not ready is none the less missing already."""
     newer = {pod.key for pod in _upgraded(seen, live)}
-    there = [pod for pod in seen.pods if not is_ending(pod)]
-    old = [pod for pod in there if pod.key not in newer]
+    present = [pod for pod in seen.pods if not is_ending(pod)]
+    old = [pod for pod in present if pod.key not in newer]
     if len(goal.pod_list) >= goal.upgraded > 0:  # all batches so far name their pods
         candidates = [pod for pod in old if pod.key.name in goal.pod_list]
     else:
@@ -132,13 +132,13 @@ def _going(seen: Workloads, live: LiveObject, goal: Goal, counts: Counts) -> tup
     candidates.sort(
         key=lambda pod: (pod.key.name not in named, is_ready(pod), text(pod.body, "/spec/nodeName"), pod.key.name)
     )
-    desired = max(number(live.body, _DESIRED), len(there))
-    coming = desired - len(there)  # pods that are told to end, or have ended, give way to new ones
+    desired = max(number(live.body, _DESIRED), len(present))
+    coming = desired - len(present)  # pods that are told to end, or have ended, give way to new ones
     # After the last batch no node is left, however many there are by now.
-    left = len(old) if goal.upgraded >= goal.size else max(0, goal.upgraded - counts.upgraded - coming)
-    may_go = max(1, goal.unavailable) - (desired - sum(map(is_ready, there)))
+    room = len(old) if goal.upgraded >= goal.size else max(0, goal.upgraded - counts.upgraded - coming)
+    may_go = max(1, goal.unavailable) - (desired - sum(map(is_ready, present)))
     going = []
-    for pod in candidates[:left]:
+    for pod in candidates[:room]:
         if is_ready(pod):
             if may_go <= 0:
                 continue

@@ -14,8 +14,8 @@ from typing import Final
 from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.api.rollout_plans import RolloutStrategy
 from gitfleet.formats.kinds import REVISION
-from gitfleet.model.held_fields import ABSENT, NEVER_AVAILABLE, Fields, FieldValue, value_at
 from gitfleet.model.observations import LiveObject
+from gitfleet.model.rollout_fields import ABSENT, NEVER_AVAILABLE, Fields, FieldValue, value_at
 from gitfleet.workload.handlers.reading import (
     PAUSED,
     REPLICAS,
@@ -24,15 +24,16 @@ from gitfleet.workload.handlers.reading import (
     given_back,
     is_paused,
     is_seen,
+    is_within,
     kept_fields,
     number,
     of_manifest,
     pods_there,
     ready_there,
+    stored_template,
     updated_there,
 )
 from gitfleet.workload.handlers.replicas import until_seen
-from gitfleet.workload.handlers.templates import is_within, stored_template
 from gitfleet.workload.handlers.values import Counts, Goal, Step, Workloads
 
 TYPE: Final = "/spec/strategy/type"
@@ -103,9 +104,9 @@ def _reverted(seen: Workloads, live: LiveObject, goal: Goal, before: JsonObject)
 
 def _is_back(seen: Workloads, live: LiveObject) -> bool:
     """Whether the template of before is there again: that of the manifest is not."""
-    there = stored_template(live.body)
-    is_wanted = seen.wanted is not None and is_within(stored_template(seen.wanted), there)
-    return seen.before is not None and is_within(seen.before, there) and not is_wanted
+    template = stored_template(live.body)
+    is_wanted = seen.wanted is not None and is_within(stored_template(seen.wanted), template)
+    return seen.before is not None and is_within(seen.before, template) and not is_wanted
 
 
 def outdated_fields(seen: Workloads, step: Step) -> dict[ObjectKey, Fields]:
@@ -116,8 +117,12 @@ def outdated_fields(seen: Workloads, step: Step) -> dict[ObjectKey, Fields]:
     begins = step is Step.CLAIM and live is not None and is_seen(live) and is_paused(live)
     if live is None or not begins or updated_there(live.body):
         return {}
-    never = (one for one in seen.pods if number(one.body, MIN_READY) >= NEVER_AVAILABLE and pods_there(one))
-    return {one.key: {MIN_READY: ABSENT} for one in never}
+    never = (
+        replica_set
+        for replica_set in seen.pods
+        if number(replica_set.body, MIN_READY) >= NEVER_AVAILABLE and pods_there(replica_set)
+    )
+    return {replica_set.key: {MIN_READY: ABSENT} for replica_set in never}
 
 
 def _counts_too_few(replica_set: LiveObject) -> bool:
@@ -133,31 +138,31 @@ def in_place_counts(seen: Workloads, goal: Goal) -> Counts:
     live = seen.target
     if live is None:
         return Counts(observed=False)
-    there, ready = pods_there(live), ready_there(live)
-    updated = min(there, updated_there(live.body))
+    pods, ready = pods_there(live), ready_there(live)
+    updated = min(pods, updated_there(live.body))
     # Of a paused one whose content is new there is no ReplicaSet yet: the last one is of the content of before.
     newest = _newest(seen, live) if updated else None
     if newest is not None:
         upgraded_ready = min(updated, ready_there(newest))
-        old_ready = sum(ready_there(one) for one in seen.pods if one is not newest)
+        old_ready = sum(ready_there(replica_set) for replica_set in seen.pods if replica_set is not newest)
     else:
-        upgraded_ready = max(0, ready - (there - updated))
+        upgraded_ready = max(0, ready - (pods - updated))
         old_ready = ready - upgraded_ready
     is_known = newest is not None or not updated or not seen.pods
     if _is_back(seen, live):  # the newest content is that of before
-        is_back = is_seen(live) and is_known and there == asked(live)
+        is_back = is_seen(live) and is_known and pods == asked(live)
         return Counts(
-            upgraded=there - updated, upgraded_ready=old_ready, old=updated, old_ready=upgraded_ready, observed=is_back
+            upgraded=pods - updated, upgraded_ready=old_ready, old=updated, old_ready=upgraded_ready, observed=is_back
         )
-    is_given = is_paused(live) or there == asked(live) + number(live.body, SURGE)
-    found = Counts(
+    is_given = is_paused(live) or pods == asked(live) + number(live.body, SURGE)
+    counts = Counts(
         upgraded=updated,
         upgraded_ready=upgraded_ready,
-        old=there - updated,
+        old=pods - updated,
         old_ready=old_ready,
         observed=is_seen(live) and is_known and is_given,
     )
-    return until_seen(found, seen, goal)
+    return until_seen(counts, seen, goal)
 
 
 def _newest(seen: Workloads, live: LiveObject) -> LiveObject | None:

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.workload_records import RolloutMode
-from gitfleet.model.held_fields import ABSENT, NEVER_AVAILABLE, FieldValue, value_at
+from gitfleet.model.rollout_fields import ABSENT, NEVER_AVAILABLE, FieldValue, value_at
 from gitfleet.workload.handlers.base import WorkloadHandler
-from gitfleet.workload.handlers.deployment_in_place import (
-    MIN_READY,
-    in_place_counts,
-    in_place_fields,
-    outdated_fields,
-)
+from gitfleet.workload.handlers.deployment_in_place import MIN_READY, in_place_counts, in_place_fields, outdated_fields
 from gitfleet.workload.handlers.reading import (
     PAUSED,
     asked,
@@ -73,8 +68,8 @@ class DeploymentHandler(WorkloadHandler):
             return Scaling(fields={key: fields, **outdated_fields(seen, step)} if fields else {})
         moved = super().scale(seen, goal, step).fields
         # The pods of a source that was rolled out in place half way would go on being replaced as it gets smaller.
-        amid = [one.key for one in seen.sources if number(one.body, MIN_READY) == NEVER_AVAILABLE]
-        stopped = {one: {**moved[one], PAUSED: step is not Step.RELEASE} for one in amid if one in moved}
+        amid = [source.key for source in seen.sources if number(source.body, MIN_READY) == NEVER_AVAILABLE]
+        stopped = {source: {**moved[source], PAUSED: step is not Step.RELEASE} for source in amid if source in moved}
         return Scaling(fields={**moved, **stopped, key: {**moved[key], PAUSED: _paused(seen, step)}})
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from gitfleet.api.objects import JsonObject, ObjectKey, key_of
-from gitfleet.model.held_fields import ABSENT, Fields, FieldValue, value_at
+from gitfleet.api.objects import JsonObject, JsonValue, ObjectKey, key_of
 from gitfleet.model.observations import LiveObject
+from gitfleet.model.rollout_fields import ABSENT, Fields, FieldValue, value_at
 from gitfleet.workload.handlers.values import Workloads
 from gitfleet.workload.texts import WorkloadText
 
@@ -90,8 +90,8 @@ def annotation(live: LiveObject, name: str) -> str:
 
 
 def _named(live: LiveObject, pointer: str, name: str) -> str:
-    found = value_at(live.body, pointer)
-    return str(found.get(name) or "") if isinstance(found, Mapping) else ""
+    entries = value_at(live.body, pointer)
+    return str(entries.get(name) or "") if isinstance(entries, Mapping) else ""
 
 
 def is_ending(pod: LiveObject) -> bool:
@@ -103,8 +103,8 @@ def is_ending(pod: LiveObject) -> bool:
 def is_ready(pod: LiveObject) -> bool:
     """Whether a pod is ready, and is to stay."""
     conditions = value_at(pod.body, "/status/conditions")
-    found: Iterable[object] = conditions if isinstance(conditions, list | tuple) else ()
-    ready = any(isinstance(c, Mapping) and c.get("type") == "Ready" and c.get("status") == "True" for c in found)
+    listed: Iterable[object] = conditions if isinstance(conditions, list | tuple) else ()
+    ready = any(isinstance(c, Mapping) and c.get("type") == "Ready" and c.get("status") == "True" for c in listed)
     return ready and not is_ending(pod)
 
 
@@ -119,10 +119,10 @@ def unstable(live: LiveObject) -> str:
         return why
     if is_paused(live):
         return ""
-    wanted, there, ready = asked(live), pods_there(live), ready_there(live)
-    if there != wanted:
-        return WorkloadText.PODS_ASKS(live=live.key, there=there, wanted=wanted)
-    return WorkloadText.PODS_READY(ready=ready, wanted=wanted, live=live.key) if ready < wanted else ""
+    desired, present, ready = asked(live), pods_there(live), ready_there(live)
+    if present != desired:
+        return WorkloadText.PODS_ASKS(live=live.key, there=present, wanted=desired)
+    return WorkloadText.PODS_READY(ready=ready, wanted=desired, live=live.key) if ready < desired else ""
 
 
 def kept_fields(body: JsonObject, pointers: Iterable[str]) -> Fields:
@@ -138,7 +138,34 @@ def of_manifest(seen: Workloads, pointer: str, default: FieldValue) -> FieldValu
 
 def given_back(seen: Workloads, pointer: str, default: FieldValue = ABSENT) -> FieldValue:
     """The value that a field has without a rollout: its manifest's, else the one of before, else the server's."""
-    for found in (value_at(seen.wanted or {}, pointer), (seen.originals or {}).get(pointer, ABSENT)):
-        if found is not ABSENT:
-            return found
+    for value in (value_at(seen.wanted or {}, pointer), (seen.originals or {}).get(pointer, ABSENT)):
+        if value is not ABSENT:
+            return value
     return default
+
+
+def stored_template(workload: JsonObject) -> JsonObject:
+    """`spec.template` without what says nothing: `creationTimestamp: null`, which programs write, and empty metadata.
+    What a server fills in stays: an identifier of the content is computed from the manifest where there is one."""
+    template = value_at(workload, "/spec/template")
+    if not isinstance(template, Mapping):
+        return {}
+    metadata = value_at(template, "/metadata")
+    parts = {name: value for name, value in template.items() if name != "metadata"}
+    given_metadata = {k: v for k, v in metadata.items() if v is not None} if isinstance(metadata, Mapping) else {}
+    return {**parts, "metadata": given_metadata} if given_metadata else parts
+
+
+def is_within(manifest: JsonValue, live: JsonValue) -> bool:
+    """Whether a live value is as a manifest says, beside what the server filled in."""
+    if isinstance(manifest, Mapping):
+        return isinstance(live, Mapping) and all(
+            name in live and is_within(value, live[name]) for name, value in manifest.items() if value is not None
+        )
+    if isinstance(manifest, list | tuple):
+        return (
+            isinstance(live, list | tuple)
+            and len(manifest) == len(live)
+            and all(is_within(item, live_item) for item, live_item in zip(manifest, live, strict=True))
+        )
+    return bool(manifest == live)

@@ -63,32 +63,32 @@ def size_after(goal: Goal, changed: int) -> int:
 
 def pair_counts(seen: Workloads, goal: Goal, updated: int) -> Counts:
     """The counts of a target, `updated` of whose pods have its newest content, and of its sources."""
-    there = pods_there(seen.target)
-    mixed = max(0, there - updated)
+    pods = pods_there(seen.target)
+    mixed = max(0, pods - updated)
     ready = max(0, min(updated, ready_there(seen.target) - mixed))
     all_of = [*seen.sources, *([seen.target] if seen.target is not None else [])]
-    found = Counts(
+    counts = Counts(
         upgraded=updated,
         upgraded_ready=ready,
         old=sum(map(_stable_pods, seen.sources)) + mixed,
         old_ready=sum(map(ready_there, seen.sources)) + max(0, ready_there(seen.target) - ready),
-        observed=all(is_seen(one) and _stable_pods(one) == asked(one) for one in all_of),
+        observed=all(is_seen(live) and _stable_pods(live) == asked(live) for live in all_of),
     )
-    return until_seen(found, seen, goal)
+    return until_seen(counts, seen, goal)
 
 
-def until_seen(found: Counts, seen: Workloads, goal: Goal) -> Counts:
+def until_seen(counts: Counts, seen: Workloads, goal: Goal) -> Counts:
     """Counts by a status that may be about an older spec: no more is upgraded than was before the batch."""
     if seen.target is None or is_seen(seen.target):
-        return found
-    upgraded = min(found.upgraded, goal.before)
-    moved = found.upgraded - upgraded
-    ready = min(found.upgraded_ready, upgraded)
+        return counts
+    upgraded = min(counts.upgraded, goal.before)
+    moved = counts.upgraded - upgraded
+    ready = min(counts.upgraded_ready, upgraded)
     return Counts(
         upgraded=upgraded,
         upgraded_ready=ready,
-        old=found.old + moved,
-        old_ready=found.old_ready + found.upgraded_ready - ready,
+        old=counts.old + moved,
+        old_ready=counts.old_ready + counts.upgraded_ready - ready,
         observed=False,
     )
 
@@ -96,14 +96,14 @@ def until_seen(found: Counts, seen: Workloads, goal: Goal) -> Counts:
 def scale_counts(seen: Workloads) -> Counts:
     """The counts of a workload that goes to another size."""
     live = seen.target
-    there, ready = pods_there(live), ready_there(live)
-    observed = live is not None and is_seen(live) and there == asked(live)
-    return Counts(upgraded=there, upgraded_ready=min(there, ready), observed=observed)
+    pods, ready = pods_there(live), ready_there(live)
+    observed = live is not None and is_seen(live) and pods == asked(live)
+    return Counts(upgraded=pods, upgraded_ready=min(pods, ready), observed=observed)
 
 
 def _increased_first(seen: Workloads, goal: Goal, step: Step) -> tuple[int, tuple[int, ...]]:
-    left = _left(goal, goal.before if step is Step.FIRST else goal.upgraded)
-    sources = _reduced(seen.sources, max(left, goal.size - goal.unavailable - ready_there(seen.target)))
+    remaining = _left(goal, goal.before if step is Step.FIRST else goal.upgraded)
+    sources = _reduced(seen.sources, max(remaining, goal.size - goal.unavailable - ready_there(seen.target)))
     # Pods in excess, as of a rollout that was given up half way, go first.
     most = max(goal.original, goal.size) + goal.upgraded - goal.before
     room = max(asked(seen.target), most - sum(map(_stable_pods, seen.sources)))
@@ -121,8 +121,8 @@ def _decreased_first(seen: Workloads, goal: Goal) -> tuple[int, tuple[int, ...]]
     missing = max(1, goal.unavailable)  # none would be moved otherwise
     least = goal.size - missing - ready_there(seen.target)
     sources = _reduced(seen.sources, max(_left(goal, goal.upgraded), least))
-    there = sum(max(size, pods_there(one)) for size, one in zip(sources, seen.sources, strict=True))
-    room = max(asked(seen.target), goal.size - there)
+    present = sum(max(size, pods_there(source)) for size, source in zip(sources, seen.sources, strict=True))
+    room = max(asked(seen.target), goal.size - present)
     return min(goal.size, max(goal.upgraded, _before_all(goal)), room), sources
 
 
@@ -132,20 +132,20 @@ def _reverted(seen: Workloads, goal: Goal) -> tuple[int, tuple[int, ...]]:
     decreases = goal.strategy is RolloutStrategy.DECREASE_FIRST
     missing = max(1, goal.unavailable) if decreases else goal.unavailable
     more = 0 if decreases else max(1, goal.upgraded - goal.before)
-    wanted = _source_sizes(seen, goal)
-    kept = sum(min(ready_there(one), size) for one, size in zip(seen.sources, wanted, strict=True))
-    target = min(asked(seen.target), max(_before_all(goal), goal.original - missing - kept))
-    there = max(target, pods_there(seen.target))
-    return target, _grown(seen.sources, wanted, goal.original + more - there)
+    sizes = _source_sizes(seen, goal)
+    ready = sum(min(ready_there(source), size) for source, size in zip(seen.sources, sizes, strict=True))
+    target = min(asked(seen.target), max(_before_all(goal), goal.original - missing - ready))
+    present = max(target, pods_there(seen.target))
+    return target, _grown(seen.sources, sizes, goal.original + more - present)
 
 
-def _grown(sources: Sequence[LiveObject], wanted: Sequence[int], total: int) -> tuple[int, ...]:
+def _grown(sources: Sequence[LiveObject], goals: Sequence[int], total: int) -> tuple[int, ...]:
     """Sizes of sources on their way to others, that have so many pods in all at most unless they have more already; the
     last that went comes back first."""
-    sizes = [min(max(asked(one), pods_there(one)), size) for one, size in zip(sources, wanted, strict=True)]
-    room = max(0, total - sum(max(size, pods_there(one)) for size, one in zip(sizes, sources, strict=True)))
+    sizes = [min(max(asked(source), pods_there(source)), size) for source, size in zip(sources, goals, strict=True)]
+    room = max(0, total - sum(max(size, pods_there(source)) for size, source in zip(sizes, sources, strict=True)))
     for index in reversed(range(len(sizes))):
-        coming = min(room, wanted[index] - sizes[index])
+        coming = min(room, goals[index] - sizes[index])
         sizes[index] += coming
         room -= coming
     return tuple(sizes)
@@ -171,9 +171,9 @@ def _source_sizes(seen: Workloads, goal: Goal) -> tuple[int, ...]:
 def _reduced(sources: Sequence[LiveObject], total: int) -> tuple[int, ...]:
     """Sizes of sources that have so many pods in all, or fewer: pods that are not ready go first, then those of the
     first source."""
-    sizes = [asked(one) for one in sources]
+    sizes = [asked(source) for source in sources]
     surplus = max(0, sum(sizes) - max(0, total))
-    spare = [size - min(size, ready_there(one)) for size, one in zip(sizes, sources, strict=True)]
+    spare = [size - min(size, ready_there(source)) for size, source in zip(sizes, sources, strict=True)]
     for most in (spare, list(sizes)):
         for index, of_this in enumerate(most):
             going = min(of_this, sizes[index], surplus)

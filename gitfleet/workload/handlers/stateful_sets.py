@@ -7,9 +7,9 @@ from __future__ import annotations
 from typing import Final
 
 from gitfleet.api.workload_records import RolloutMode
-from gitfleet.model.held_fields import ABSENT, Fields
 from gitfleet.model.observations import LiveObject
-from gitfleet.workload.handlers.one_object import OneObject, counts_of_pods
+from gitfleet.model.rollout_fields import ABSENT, Fields
+from gitfleet.workload.handlers.base import OneObject, counts_of_pods
 from gitfleet.workload.handlers.reading import (
     REPLICAS,
     asked,
@@ -44,8 +44,8 @@ class StatefulSetHandler(OneObject):
 
     def refusal(self, seen: Workloads, goal: Goal) -> str:
         """Pods are upgraded in the order of their ordinals alone."""
-        if found := super().refusal(seen, goal):
-            return found
+        if refusal := super().refusal(seen, goal):
+            return refusal
         if goal.pod_list and goal.mode is RolloutMode.IN_PLACE:
             names = _next_pods(seen, goal.size, len(goal.pod_list))
             if set(names) != set(goal.pod_list):
@@ -62,8 +62,8 @@ class StatefulSetHandler(OneObject):
         newest = text(live.body, "/status/updateRevision")
         upgraded = [pod for pod in seen.pods if newest and label(pod, REVISION) == newest]
         asked_for = asked(live) - min(asked(live), number(live.body, PARTITION))
-        there = sum(not is_ending(pod) for pod in upgraded)
-        observed = is_seen(live) and pods_there(live) == asked(live) and there >= asked_for
+        present = sum(not is_ending(pod) for pod in upgraded)
+        observed = is_seen(live) and pods_there(live) == asked(live) and present >= asked_for
         return until_seen(counts_of_pods(seen.pods, upgraded, observed), seen, goal)
 
     def scale(self, seen: Workloads, goal: Goal, step: Step) -> Scaling:

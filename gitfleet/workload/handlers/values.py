@@ -9,8 +9,8 @@ from enum import StrEnum
 from gitfleet.api.objects import Identity, JsonObject, ObjectKey
 from gitfleet.api.rollout_plans import RolloutStrategy
 from gitfleet.api.workload_records import RolloutMode
-from gitfleet.model.held_fields import Fields
 from gitfleet.model.observations import LiveObject
+from gitfleet.model.rollout_fields import Fields
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +15,7 @@ from gitfleet.simulation.memory_repo import MemoryRepo
 
 WHEN = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 STATE = "gitfleet/state"
+FILES = {"a.b": b"1\n", "a/b": b"22\n", "a-b": b"", "sub/deep/er.yaml": b"kind: X\n"}
 
 Repo = GitRemote | MemoryRepo
 
@@ -113,6 +113,3 @@ def put_symlink(hub: Hub, name: str, target: str) -> None:
     stream = "commit refs/heads/main\ncommitter a <a@b> 1 +0000\ndata 1\nx\nfrom refs/heads/main^0\n"
     stream += f"M 120000 inline {name}\n"
     git(hub.path, "fast-import", "--quiet", stdin=(stream + data).encode())
-
-
-Race = Callable[[], object]

@@ -7,9 +7,8 @@ import pytest
 from gitfleet.errors import BadInput, LostRace
 from gitfleet.formats.git_names import GITFLEET, blob_id
 from gitfleet.ports.repos import CommitFacts, Person, RepoReader, RepoWriter, TreeEntry
-from tests.adapters.git.hubs import STATE, WHEN, Hub, change, put_symlink
+from tests.adapters.git.hubs import FILES, STATE, WHEN, Hub, change, put_symlink
 
-FILES = {"a.b": b"1\n", "a/b": b"22\n", "a-b": b"", "sub/deep/er.yaml": b"kind: X\n"}
 AWKWARD = {
     'quo"te\\d': b"1",
     "with space": b"2",
@@ -19,10 +18,10 @@ AWKWARD = {
 }
 
 
-def test_both_ports_are_kept(hub: Hub) -> None:
-    reader: RepoReader = hub.repo
-    writer: RepoWriter = hub.repo
-    assert (reader, writer) == (hub.repo, hub.repo)
+def test_both_ports_are_kept(filled: Hub) -> None:
+    reader: RepoReader = filled.repo
+    writer: RepoWriter = filled.repo
+    assert (reader, writer) == (filled.repo, filled.repo)
 
 
 def test_an_empty_remote_has_no_branches(hub: Hub) -> None:
@@ -53,19 +52,17 @@ def test_a_branch_may_become_a_folder_of_branches_and_back(hub: Hub) -> None:
     assert set(hub.repo.fetch()) - {"desk"} == {"topic"}
 
 
-def test_what_fetch_gives_belongs_to_the_caller(hub: Hub) -> None:
-    hub.seed(FILES)
-    first = dict(hub.repo.fetch())
-    result = hub.repo.fetch()
+def test_what_fetch_gives_belongs_to_the_caller(filled: Hub) -> None:
+    first = dict(filled.repo.fetch())
+    result = filled.repo.fetch()
     assert isinstance(result, dict)
     result.clear()
-    assert hub.repo.fetch() == first
+    assert filled.repo.fetch() == first
 
 
-def test_a_tree_is_listed_in_path_order_with_true_ids_and_sizes(hub: Hub) -> None:
-    commit = hub.seed(FILES)
-    hub.repo.fetch()
-    tree = hub.repo.list_tree(commit)
+def test_a_tree_is_listed_in_path_order_with_true_ids_and_sizes(filled: Hub) -> None:
+    commit = filled.repo.resolve("main")
+    tree = filled.repo.list_tree(commit)
     assert list(tree) == ["a-b", "a.b", "a/b", "sub/deep/er.yaml"]
     assert dict(tree) == {path: TreeEntry("100644", blob_id(data), len(data)) for path, data in FILES.items()}
 
@@ -74,17 +71,15 @@ def test_a_tree_is_listed_in_path_order_with_true_ids_and_sizes(hub: Hub) -> Non
     ("under", "paths"),
     [("a", ["a/b"]), ("a/", ["a/b"]), ("sub/deep", ["sub/deep/er.yaml"]), ("a.b", []), ("none", []), ("su", [])],
 )
-def test_a_folder_is_listed_by_full_paths(hub: Hub, under: str, paths: list[str]) -> None:
-    commit = hub.seed(FILES)
-    hub.repo.fetch()
-    assert list(hub.repo.list_tree(commit, under)) == paths
+def test_a_folder_is_listed_by_full_paths(filled: Hub, under: str, paths: list[str]) -> None:
+    commit = filled.repo.resolve("main")
+    assert list(filled.repo.list_tree(commit, under)) == paths
 
 
-def test_a_listing_cannot_be_changed_by_its_reader(hub: Hub) -> None:
-    commit = hub.seed(FILES)
-    hub.repo.fetch()
+def test_a_listing_cannot_be_changed_by_its_reader(filled: Hub) -> None:
+    commit = filled.repo.resolve("main")
     with pytest.raises(TypeError):
-        hub.repo.list_tree(commit)["x"] = TreeEntry("100644", "0" * 40)  # type: ignore[index]  # that is the point
+        filled.repo.list_tree(commit)["x"] = TreeEntry("100644", "0" * 40)  # type: ignore[index]  # that is the point
 
 
 def test_awkward_names_survive(hub: Hub) -> None:
@@ -162,25 +157,22 @@ def test_revisions_are_resolved(hub: Hub) -> None:
 @pytest.mark.parametrize(
     "revision", ["nope", "0" * 40, "abcdef", "", "-x", "--all", "main~1", "a..b", "@{-1}", "x\ny", ":a"]
 )
-def test_what_names_no_commit_is_refused(hub: Hub, revision: str) -> None:
-    hub.seed(FILES)
-    hub.repo.fetch()
+def test_what_names_no_commit_is_refused(filled: Hub, revision: str) -> None:
     with pytest.raises(BadInput):
-        hub.repo.resolve(revision)
+        filled.repo.resolve(revision)
 
 
-def test_unknown_objects_are_refused(hub: Hub) -> None:
-    commit = hub.seed(FILES)
-    hub.repo.fetch()
+def test_unknown_objects_are_refused(filled: Hub) -> None:
+    commit = filled.repo.resolve("main")
     for oid in ("1" * 40, "main", "--help", "", "1" * 39, commit.upper()):
         with pytest.raises(BadInput):
-            hub.repo.list_tree(oid)
+            filled.repo.list_tree(oid)
         with pytest.raises(BadInput):
-            hub.repo.read_blobs([oid], limit=10)
+            filled.repo.read_blobs([oid], limit=10)
         with pytest.raises(BadInput):
-            hub.repo.changed_paths(commit, oid)
+            filled.repo.changed_paths(commit, oid)
         with pytest.raises(BadInput):
-            hub.repo.about(oid)
+            filled.repo.about(oid)
 
 
 def test_symlinks_are_listed_and_never_followed(hub: Hub) -> None:
@@ -205,9 +197,11 @@ def test_messages_are_read_whole(hub: Hub) -> None:
     )
     hub.repo.fetch()
     text = "Say it\n\nBecause.\n\nReally.\n\nGitfleet-Phase: intent\n"
+    tree = hub.repo.about(commit).tree
     assert hub.repo.about(commit) == CommitFacts(
-        id=commit, parents=(), author=GITFLEET, committer=GITFLEET, at=WHEN, message=text
+        id=commit, tree=tree, parents=(), author=GITFLEET, committer=GITFLEET, at=WHEN, message=text
     )
+    assert hub.repo.about(commit).trailers == {"Gitfleet-Phase": "intent"}
     person = Person(name="Ann Other", email="ann@example.org")
     second = hub.repo.commit(change("main", commit, {"b": b"2"}, person=person))
     about = hub.repo.about(second)
@@ -226,9 +220,9 @@ def test_a_branch_is_removed_from_where_it_was(hub: Hub) -> None:
         hub.other.remove_branch(STATE, second)
 
 
-def test_the_second_reader_reads_the_same(hub: Hub) -> None:
-    commit = hub.seed(FILES)
-    second = hub.repo.clone_reader()
+def test_the_second_reader_reads_the_same(filled: Hub) -> None:
+    commit = filled.repo.resolve("main")
+    second = filled.repo.clone_reader()
     assert second.fetch()["main"] == commit
-    assert list(second.list_tree(commit)) == list(hub.repo.list_tree(commit))
+    assert list(second.list_tree(commit)) == list(filled.repo.list_tree(commit))
     assert WHEN.tzinfo is not None

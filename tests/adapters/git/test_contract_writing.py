@@ -14,6 +14,7 @@ from gitfleet.formats.git_names import blob_id
 from gitfleet.ports.repos import BranchChange, Person, TreeEntry
 from gitfleet.simulation.memory_repo import MemoryRepo
 from tests.adapters.git.hubs import STATE, WHEN, Hub, change
+from tests.profiles import examples
 
 
 def files_of(hub: Hub, branch: str) -> dict[str, bytes]:
@@ -66,12 +67,12 @@ def test_links_keep_blob_ids(hub: Hub) -> None:
     assert entry.oid == blob_id(b"kind: App\n")
 
 
-def test_a_link_to_nothing_or_to_no_file_is_refused(hub: Hub) -> None:
-    hub.repo.fetch()
+def test_a_link_to_nothing_or_to_no_file_is_refused(filled: Hub) -> None:
+    filled.repo.fetch()
     for entry in (TreeEntry("100644", "1" * 40), TreeEntry("120000", blob_id(b"")), TreeEntry("160000", "1" * 40)):
         with pytest.raises(BadInput):
-            hub.repo.commit(change(STATE, None, link={"x": entry}))
-    assert STATE not in hub.repo.fetch()
+            filled.repo.commit(change(STATE, None, link={"x": entry}))
+    assert STATE not in filled.repo.fetch()
 
 
 def test_the_same_change_gives_the_same_id_everywhere(hub: Hub) -> None:
@@ -90,6 +91,19 @@ def test_the_same_change_gives_the_same_id_everywhere(hub: Hub) -> None:
     assert three == model.commit(third)
     fourth = change(STATE, three, {"f": b"6"}, person=Person(name="Ann Other", email="ann@example.org"))
     assert hub.repo.commit(fourth) == model.commit(fourth)
+
+
+def test_a_commit_may_name_its_own_tree(hub: Hub) -> None:
+    files = {"a": b"1", "b/c": b"2"}
+    first = hub.repo.commit(change(STATE, None, files, trailers=(("K", "v"),), tree_trailer="Tree"))
+    second = hub.repo.commit(change(STATE, first, {"b/c": b"3"}, remove=["a"], tree_trailer="Tree"))
+    hub.repo.fetch()
+    for commit in (first, second):
+        about = hub.repo.about(commit)
+        assert about.trailers["Tree"] == about.tree
+    assert hub.repo.about(first).tree != hub.repo.about(second).tree
+    assert list(hub.repo.list_tree(second)) == ["b/c"]
+    assert hub.repo.commit(change(STATE, second, {"b/c": b"3"}, tree_trailer="Tree")) == second, "nothing changed"
 
 
 def test_no_change_makes_no_commit(hub: Hub) -> None:
@@ -192,15 +206,15 @@ EVIL_PATHS = [
 
 
 @pytest.mark.parametrize("path", EVIL_PATHS)
-def test_evil_paths_are_refused(hub: Hub, path: str) -> None:
+def test_evil_paths_are_refused(filled: Hub, path: str) -> None:
     good = TreeEntry("100644", blob_id(b"1"), 1)
     changes = [change(STATE, None, {path: b"1"}), change(STATE, None, {"ok": b"1"}, link={path: good})]
     if path not in ("", "a/"):  # the whole tree and a folder may be removed
         changes.append(change(STATE, None, {"ok": b"1"}, remove=[path]))
     for evil in changes:
         with pytest.raises(BadInput):
-            hub.repo.commit(evil)
-    assert STATE not in hub.repo.fetch()
+            filled.repo.commit(evil)
+    assert STATE not in filled.repo.fetch()
 
 
 EVIL_BRANCHES = [
@@ -210,9 +224,9 @@ EVIL_BRANCHES = [
 
 
 @pytest.mark.parametrize("branch", EVIL_BRANCHES)
-def test_evil_branches_are_refused(hub: Hub, branch: str) -> None:
+def test_evil_branches_are_refused(filled: Hub, branch: str) -> None:
     with pytest.raises(BadInput):
-        hub.repo.commit(change(branch, None, {"a": b"1"}))
+        filled.repo.commit(change(branch, None, {"a": b"1"}))
 
 
 @pytest.mark.parametrize(
@@ -232,10 +246,10 @@ def test_evil_branches_are_refused(hub: Hub, branch: str) -> None:
         {"write": {"a": b"1"}, "link": {"a": TreeEntry("100644", blob_id(b"1"))}},
     ],
 )
-def test_evil_words_are_refused(hub: Hub, rest: dict[str, Any]) -> None:
+def test_evil_words_are_refused(filled: Hub, rest: dict[str, Any]) -> None:
     fields: dict[str, Any] = {"subject": "s", "when": WHEN, "write": {"a": b"1"}, **rest}
     with pytest.raises(BadInput):
-        hub.repo.commit(BranchChange(branch=STATE, expected=None, **fields))
+        filled.repo.commit(BranchChange(branch=STATE, expected=None, **fields))
 
 
 def test_contents_are_bytes_of_any_kind_and_size(hub: Hub) -> None:
@@ -261,7 +275,7 @@ STEP = st.tuples(
 )
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=examples(6), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(steps=st.lists(STEP, min_size=1, max_size=4), seconds=st.integers(0, (1 << 31) - 1))
 def test_memory_and_git_agree_on_every_id(
     file_hub: Hub, steps: list[tuple[dict[str, bytes], list[str]]], seconds: int

@@ -73,7 +73,7 @@ def test_nothing_of_a_local_repository_runs(tmp_path: Path, trap: Path, kind: st
 
 def test_a_hook_that_got_into_the_mirror_meanwhile_does_not_run(tmp_path: Path, trap: Path) -> None:
     mirror = Mirror(tmp_path / "mirror", lock_seconds=9)
-    with mirror.hold():
+    with mirror.locked():
         shutil.copytree(trap, mirror.git_dir / "hooks")
         blob = git(mirror.git_dir, "hash-object", "-w", "--stdin", stdin=b"1")
         ours = GitRunner(mirror.folder, git_environment(str(mirror.git_dir)))

@@ -13,8 +13,8 @@ from gitfleet.adapters.git import GitRemote
 from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.api.fleet import Branches
 from gitfleet.api.member_reports import MemberReport
-from gitfleet.loop.pull_clusters import PullClusters
-from gitfleet.loop.pull_reports import PullReports, Silence
+from gitfleet.fleet.pull_clusters import PullClusters
+from gitfleet.fleet.pull_reports import PullReports, Silence
 from gitfleet.ports.repos import BranchChange, Person
 from gitfleet.pull import report_content
 from tests.realparts.git_http import GitHttpServer
@@ -95,7 +95,7 @@ def test_only_what_one_of_the_clusters_keys_signed_counts(
     cluster = clusters(public)["shop-1"]
     reports = PullReports(remote, remote, SystemClock())
     reports.read(remote.fetch(()), Branches(), [cluster])
-    found = reports.of(cluster, Branches(), datetime.now(UTC))
+    found = reports.report_of(cluster, Branches(), datetime.now(UTC))
     said = found.why if isinstance(found, Silence) else "counts"
     assert {
         "its own key": said == "counts",
@@ -117,5 +117,5 @@ def test_a_report_counts_no_more_once_its_key_is_taken_away(git_http: GitHttpSer
     for key in public:
         cluster = clusters(key)["shop-1"]
         reports.read(remote.fetch(()), Branches(), [cluster])
-        found.append(isinstance(reports.of(cluster, Branches(), datetime.now(UTC)), Silence))
+        found.append(isinstance(reports.report_of(cluster, Branches(), datetime.now(UTC)), Silence))
     assert found == [False, True]

@@ -89,6 +89,7 @@ def test_leftovers_of_a_killed_process_do_not_stop_the_next(file_hub: Hub) -> No
     assert not list(mirror.rglob("*.lock"))
 
 
+@pytest.mark.table("mutations")
 @pytest.mark.parametrize(
     "harm",
     [
@@ -230,7 +231,7 @@ def test_waiting_for_the_mirror_has_an_end(file_hub: Hub) -> None:
     entered, leave = threading.Event(), threading.Event()
 
     def occupy() -> None:
-        with occupied._connection.mirror.hold():
+        with occupied._connection.mirror.locked():
             entered.set()
             leave.wait(10)
 

@@ -102,11 +102,7 @@ LASTING: dict[str, tuple[Callable[[Push], object], type[GitfleetError], str]] = 
         Forbidden,
         r"refused the push to branch gitfleet/state: remote: no red  way\.$",
     ),
-    "update": (
-        lambda push: push.hook("update", "echo only on Mondays >&2; exit 1"),
-        Forbidden,
-        "only on Mondays",
-    ),
+    "update": (lambda push: push.hook("update", "echo only on Mondays >&2; exit 1"), Forbidden, "only on Mondays"),
     "a secret that is repeated": (
         lambda push: push.hook("pre-receive", "echo token hunter2hunter2 is old >&2; exit 1"),
         Forbidden,

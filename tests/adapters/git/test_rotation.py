@@ -26,7 +26,7 @@ from gitfleet.adapters.git import GitRemote
 from gitfleet.adapters.git.hardening import git_environment
 from gitfleet.adapters.github_app import AppTokens
 from gitfleet.errors import BadInput, Forbidden, MissingPart, RemoteUnreachable, RetryLater
-from gitfleet.loop.texts import LoopText
+from gitfleet.fleet.texts import FleetText
 from gitfleet.settings import GitCredentials, GitHubApp
 from gitfleet.simulation.clock import ManualClock
 from tests.adapters.git.hubs import STATE, change
@@ -56,7 +56,7 @@ def test_a_token_file_is_read_at_each_use(git_http: GitHttpServer, tmp_path: Pat
     assert remote.fetch() == {STATE: head}
     assert remote.clone_reader().fetch() == {STATE: head}
     file.unlink()
-    with pytest.raises(MissingPart, match=re.escape(LoopText.CANNOT_READ(error="No such file"))):
+    with pytest.raises(MissingPart, match=re.escape(FleetText.CANNOT_READ(error="No such file"))):
         remote.fetch()
     file.write_text("")
     with pytest.raises(MissingPart, match="does not hold one line"):

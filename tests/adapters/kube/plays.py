@@ -77,7 +77,8 @@ class Play:
             self.namespace = f"row-{uuid4().hex[:8]}" if self.real else "row"
             self.post("/api/v1/namespaces", builders.namespace(self.namespace), "admin")
         self.connect()
-        self.world.commit(self.member(), builders.namespace(self.namespace))
+        asks_nobody = builders.fleet_config(removals={"approval": "Never"})
+        self.world.commit(self.member(), builders.namespace(self.namespace), asks_nobody)
 
     def connect(self) -> None:
         """Let gitfleet talk to the server; to the simulated one it does so anyway."""

@@ -15,6 +15,7 @@ from gitfleet.model.operations import Delete, PropagationPolicy
 from tests.adapters.kube.stub import Stub, serving
 from tests.adapters.kube.test_deleting import GONE, KINDS, lost
 from tests.adapters.kube.test_wire import wire
+from tests.gates import permit
 
 
 @pytest.fixture
@@ -44,6 +45,7 @@ def test_an_object_that_cannot_be_handled_holds_nobody_up(stub: Stub, monkeypatc
             wave=wave,
             reason="",
             propagation=PropagationPolicy.BACKGROUND,
+            permit=permit("c1", ObjectKey("", "v1", "ConfigMap", "ns", name)),
         )
         for wave, name in ((3, "first"), (2, "bad"), (1, "last"))
     ]

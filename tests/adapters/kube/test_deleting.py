@@ -8,11 +8,13 @@ from collections.abc import Iterator
 import pytest
 
 from gitfleet.adapters.kube.client import KubeClient
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.operations import Delete, PropagationPolicy
 from tests.adapters.kube.stub import Stub, serving
 from tests.adapters.kube.test_wire import wire
+from tests.gates import permit
 
 KEY = ObjectKey("", "v1", "ConfigMap", "ns", "cm")
 KINDS = json.dumps({"resources": [{"name": "configmaps", "kind": "ConfigMap", "namespaced": True}]})
@@ -24,6 +26,7 @@ DELETE = Delete(
     wave=1,
     reason="",
     propagation=PropagationPolicy.BACKGROUND,
+    permit=permit("c1", KEY),
 )
 
 
@@ -81,7 +84,7 @@ def there(**metadata: str) -> str:
         (404, lost(), (True, "Deleted", False), ""),
         (200, there(uid="u2"), (True, "Deleted", False), ""),
         (200, there(deletionTimestamp="2026-01-01T00:00:00Z"), (True, "Deleting", True), ""),
-        (200, there(), (False, "ServerError", False), "the server answered that it was deleted, and it is still there"),
+        (200, there(), (False, "ServerError", False), KubeText.SERVER_ANSWERED_DELETED(operation=KEY)),
         (404, json.dumps({"message": "not found"}), (False, "ServerError", False), "404"),
         (403, json.dumps({"message": "no"}), (False, "ServerError", False), "no"),
     ],

@@ -22,7 +22,6 @@ from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.api.clusters import Connection, MemberCluster, SecretKey
 from gitfleet.errors import BadInput, Forbidden, GitfleetError, MissingPart
 from gitfleet.formats.texts import FormatsText
-from gitfleet.schedule.texts import ScheduleText
 from gitfleet.settings import ConnectionRules
 from tests.adapters.kube.stub import serving
 from tests.realparts.certificates import write_server_certificate
@@ -54,29 +53,33 @@ def access(body: dict[str, Any], rules: Rules | None = None, folder: Path | None
     return found.access(rules or Rules(), lambda: T0)
 
 
+def says(code: KubeText) -> str:
+    return re.escape(part(code))
+
+
 def member(**connection: Any) -> MemberCluster:
     return MemberCluster(name="c1", connection=Connection(**connection))
 
 
 @pytest.mark.parametrize(
-    ("cluster", "error", "sentence"),
+    ("cluster", "error", "code"),
     [
-        (MemberCluster(name="c1"), BadInput, "has no connection"),
-        (member(pull=True), BadInput, "its connection is pull"),
-        (member(simulated=True), BadInput, "its connection is simulated"),
-        (member(context="x"), MissingPart, "there is no kubeconfig"),
-        (member(kubeconfig_file="x"), MissingPart, "there is no folder"),
-        (member(kubeconfig_file="../x"), BadInput, "not a plain file name"),
-        (member(kubeconfig_file="/etc/passwd"), BadInput, "not a plain file name"),
-        (member(kubeconfig_file=".."), BadInput, "not a plain file name"),
-        (member(in_cluster=True), MissingPart, "runs in none"),
+        (MemberCluster(name="c1"), BadInput, KubeText.CLUSTER_NO_CONNECTION),
+        (member(pull=True), BadInput, KubeText.CLUSTER_NOT_REACHED_API_SERVER),
+        (member(simulated=True), BadInput, KubeText.CLUSTER_NOT_REACHED_API_SERVER),
+        (member(context="x"), MissingPart, KubeText.CLUSTER_REACHED_CONTEXT_NO_KUBECONFIG),
+        (member(kubeconfig_file="x"), MissingPart, KubeText.CLUSTER_REACHED_KUBECONFIG_NO_FOLDER),
+        (member(kubeconfig_file="../x"), BadInput, KubeText.CLUSTER_NAMES_KUBECONFIG),
+        (member(kubeconfig_file="/etc/passwd"), BadInput, KubeText.CLUSTER_NAMES_KUBECONFIG),
+        (member(kubeconfig_file=".."), BadInput, KubeText.CLUSTER_NAMES_KUBECONFIG),
+        (member(in_cluster=True), MissingPart, KubeText.CLUSTER_GITFLEET_RUNS_RUNS_NONE),
     ],
 )
 def test_connections_that_cannot_be_made(
-    cluster: MemberCluster, error: type[GitfleetError], sentence: str, monkeypatch: pytest.MonkeyPatch
+    cluster: MemberCluster, error: type[GitfleetError], code: KubeText, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    with pytest.raises(error, match=sentence) as raised:
+    with pytest.raises(error, match=says(code)) as raised:
         KubeDirectory().client(cluster)
     assert str(raised.value).count("\n") == 0
 
@@ -109,7 +112,8 @@ def test_contexts_files_and_secrets_are_found(tmp_path: Path) -> None:
             assert directory.client(member(**connection)).observe([]).reachable
         assert asked == [("fleet", "c1", "value")]
         assert {seen[2] for seen in stub.seen} == {"Bearer t0ken"}
-        with pytest.raises(MissingPart, match='no context "elsewhere"') as raised:
+        unknown = KubeText.HAS_NO(source="", kind="context", name="elsewhere")
+        with pytest.raises(MissingPart, match=re.escape(unknown)) as raised:
             directory.client(member(context="elsewhere"))
         assert raised.value.hint == "it has: here"
         directory.close()
@@ -118,18 +122,25 @@ def test_contexts_files_and_secrets_are_found(tmp_path: Path) -> None:
 def test_in_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
-    with pytest.raises(MissingPart, match=r"no ca\.crt"):
+    with pytest.raises(MissingPart, match=says(KubeText.POD_SERVICE_ACCOUNT_NO_CA)):
         KubeDirectory(ConnectionRules(service_account=tmp_path)).client(member(in_cluster=True))
     (tmp_path / "ca.crt").write_text("PEM")
     assert KubeDirectory(ConnectionRules(service_account=tmp_path)).client(member(in_cluster=True)).cluster == "c1"
-    with pytest.raises(BadInput, match="not allowed"):
+    with pytest.raises(BadInput, match=says(KubeText.CLUSTER_GITFLEET_RUNS)):
         KubeDirectory(ConnectionRules(allow_in_cluster=False)).client(member(in_cluster=True))
 
 
+SECRET = "Secret ns/s"
+
+
+def no_key(key: str) -> str:
+    return re.escape(KubeText.NO_KEY(what=SECRET, key=key))
+
+
 def test_a_secret_is_read_with_the_pods_own_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gitfleet.adapters.kube.directory import read_secret_key
     from gitfleet.adapters.kube.http_transport import HttpTransport
     from gitfleet.adapters.kube.logins import Endpoint, FixedLogin, Login
-    from gitfleet.adapters.kube.secrets import read_secret_key
     from gitfleet.adapters.kube.wire import Wire
 
     with serving() as stub:
@@ -137,15 +148,15 @@ def test_a_secret_is_read_with_the_pods_own_account(tmp_path: Path, monkeypatch:
         stub.replies = [(200, json.dumps({"data": {"value": base64.b64encode(b"text").decode()}}), {})]
         assert read_secret_key(wire, "ns", "s", "value") == b"text"
         assert stub.seen[0][1] == "/api/v1/namespaces/ns/secrets/s"
-        with pytest.raises(MissingPart, match='no key "other"'):
+        with pytest.raises(MissingPart, match=no_key("other")):
             read_secret_key(wire, "ns", "s", "other")
         with pytest.raises(BadInput):
             read_secret_key(wire, "ns", "../pods", "x")
         stub.replies = [(200, json.dumps({"data": None}), {})]
-        with pytest.raises(MissingPart, match='no key "value"'):
+        with pytest.raises(MissingPart, match=no_key("value")):
             read_secret_key(wire, "ns", "s", "value")
         stub.replies = [(404, "", {})]
-        with pytest.raises(MissingPart, match="is not there"):
+        with pytest.raises(MissingPart, match=re.escape(KubeText.IS_NOT_THERE(what=SECRET))):
             read_secret_key(wire, "ns", "s", "value")
         stub.replies = [(403, "", {})]
         with pytest.raises(Forbidden):
@@ -155,17 +166,17 @@ def test_a_secret_is_read_with_the_pods_own_account(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize(
     ("body", "sentence"),
     [
-        (kubeconfig({"insecure-skip-tls-verify": True}), "does not check who the API server is"),
-        (kubeconfig({"server": "http://c"}), "does not check who the API server is"),
+        (kubeconfig({"insecure-skip-tls-verify": True}), says(KubeText.NOT_CHECK_WHO_API_SERVER)),
+        (kubeconfig({"server": "http://c"}), says(KubeText.NOT_CHECK_WHO_API_SERVER)),
         (kubeconfig({"server": "ftp://c"}), "names no server address"),
-        (kubeconfig({"certificate-authority": "/etc/ca.crt"}), "names a file, which is not allowed"),
-        (kubeconfig({"certificate-authority-data": "!"}), "not base64 of a PEM text"),
-        (kubeconfig(user={"tokenFile": "/run/token"}), "names a file, which is not allowed"),
-        (kubeconfig(user={"client-certificate": "x"}), "names a file, which is not allowed"),
-        (kubeconfig(user={"auth-provider": {"name": "gcp"}}), "uses an auth-provider"),
-        (kubeconfig({"proxy-url": "http://127.0.0.1:9"}), "names a proxy, which is not allowed there"),
-        (kubeconfig(user={"exec": {"command": "aws"}}), "wants to run a program, which is never allowed there"),
-        (kubeconfig(user={"exec": {"command": "/bin/sh"}}), "wants to run a program"),
+        (kubeconfig({"certificate-authority": "/etc/ca.crt"}), says(KubeText.NAMES_FILE_NOT_ALLOWED)),
+        (kubeconfig({"certificate-authority-data": "!"}), says(KubeText.DATA_NOT_BASE64_PEM_TEXT)),
+        (kubeconfig(user={"tokenFile": "/run/token"}), says(KubeText.NAMES_FILE_NOT_ALLOWED)),
+        (kubeconfig(user={"client-certificate": "x"}), says(KubeText.NAMES_FILE_NOT_ALLOWED)),
+        (kubeconfig(user={"auth-provider": {"name": "gcp"}}), says(KubeText.USES_AUTH_PROVIDER)),
+        (kubeconfig({"proxy-url": "http://127.0.0.1:9"}), says(KubeText.NAMES_PROXY_NOT_ALLOWED)),
+        (kubeconfig(user={"exec": {"command": "aws"}}), says(KubeText.WANTS_RUN_PROGRAM)),
+        (kubeconfig(user={"exec": {"command": "/bin/sh"}}), says(KubeText.WANTS_RUN_PROGRAM)),
     ],
 )
 def test_what_a_kubeconfig_from_a_secret_may_not_do(body: dict[str, Any], sentence: str) -> None:
@@ -181,7 +192,7 @@ def test_all_that_the_operator_allows_gives_a_kubeconfig_from_a_secret_no_proxy(
         secret_namespaces=("fleet",),
         read_secret=lambda _, __, ___: json.dumps(body).encode(),
     )
-    with pytest.raises(BadInput, match=re.escape(part(KubeText.NAMES_PROXY_NOT_ALLOWED))):
+    with pytest.raises(BadInput, match=says(KubeText.NAMES_PROXY_NOT_ALLOWED)):
         KubeDirectory(rules).client(member(kubeconfig_secret=SecretKey("fleet", "c1")))
 
 
@@ -196,7 +207,7 @@ def test_what_a_kubeconfig_given_to_the_process_may_do(tmp_path: Path) -> None:
     assert (endpoint.authority, endpoint.server_name, endpoint.proxy) == ("authority", "n", "http://p")
     assert login.current().headers == {"Authorization": "Bearer of-a-file", "Impersonate-User": "jo"}
     assert "file" not in repr(login) and "t0ken" not in repr(access(kubeconfig())[1])
-    with pytest.raises(MissingPart, match="cannot be read"):
+    with pytest.raises(MissingPart, match=says(KubeText.FILE_CANNOT_READ)):
         access(kubeconfig({"certificate-authority": "gone"}), folder=tmp_path)
     endpoint, _ = access(kubeconfig({"insecure-skip-tls-verify": True}), Rules(insecure=True))
     assert endpoint.insecure
@@ -220,7 +231,7 @@ def test_a_deeply_nested_kubeconfig_is_refused_and_ends_no_process() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     sentence = (
-        ("the kubeconfig " + KubeText.CANNOT_READ(source="k", error="line 1: "))
+        KubeText.CANNOT_READ(source="the kubeconfig k", error="line 1: ")
         + FormatsText.NESTED_MORE_LEVELS_DEEP(max_depth="200")
         + "\n"
     )
@@ -237,7 +248,7 @@ def test_secrets_are_read_in_the_pods_own_namespace_or_where_the_operator_says(t
     nowhere = ConnectionRules(read_secret=read_secret, service_account=tmp_path)
     with pytest.raises(BadInput, match=re.escape(KubeText.NO_SECRETS_SINCE_RUNS_NO())) as raised:
         KubeDirectory(nowhere).client(names("kube-system"))
-    assert "--secret-namespace kube-system" in (raised.value.hint or "")
+    assert raised.value.hint == KubeText.START_GITFLEET_SECRET_NAMESPACE_IF(namespace="kube-system")
     (tmp_path / "namespace").write_text("fleet\n")
     assert KubeDirectory(nowhere).client(names("fleet"))
     with pytest.raises(
@@ -251,7 +262,9 @@ def test_secrets_are_read_in_the_pods_own_namespace_or_where_the_operator_says(t
         ConnectionRules(read_secret=read_secret, service_account=tmp_path, secret_namespaces=("members", "more"))
     )
     assert listed.client(names("members")) and listed.client(names("more"))
-    with pytest.raises(BadInput, match="reads those of members and more"):
+    where = "those of members and more"
+    sentence = KubeText.CLUSTER_NAMES_SECRET(name="c1", namespace="fleet", secret="c1", where=where)
+    with pytest.raises(BadInput, match=re.escape(sentence)):
         listed.client(names("fleet"))
 
 
@@ -264,7 +277,7 @@ def test_a_key_with_a_password_is_an_error_and_asks_nobody(tmp_path: Path) -> No
         serialization.BestAvailableEncryption(b"locked"),
     )
     login = Login(certificate=certificate.read_text(), key=locked.decode())
-    with pytest.raises(BadInput, match=re.escape("certificates of its kubeconfig " + ScheduleText.CANNOT_USED())):
+    with pytest.raises(BadInput, match=says(KubeText.CERTIFICATES_KUBECONFIG_CANNOT_USED)):
         connect(Endpoint(server="https://c"), login, 1, Timeouts())
     assert connect(
         Endpoint(server="https://c"), Login(certificate=certificate.read_text(), key=key.read_text()), 1, Timeouts()
@@ -306,6 +319,6 @@ def test_a_client_certificate_without_a_temporary_directory_says_what_to_set(
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
     endpoint = Endpoint(server="https://127.0.0.1:1")
-    with pytest.raises(MissingPart, match="needs a temporary directory: No such file") as caught:
+    with pytest.raises(MissingPart, match=says(KubeText.CLIENT_CERTIFICATE_NEEDS_TEMPORARY_DIRECTORY)) as caught:
         connect(endpoint, Login(certificate="PEM", key="PEM"), 1, Timeouts())
     assert caught.value.hint == KubeText.SET_TMPDIR_FOLDER_WRITTEN()

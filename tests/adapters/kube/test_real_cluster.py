@@ -19,17 +19,17 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.api.values import NamespacedName
 from gitfleet.apply import ApplyRequest, Comparisons, Ignored, plan_apply, record_intended, settle_inventory
-from gitfleet.apply.applied import AppliedManifests
-from gitfleet.apply.texts import ApplyText
+from gitfleet.apply.fleet import AppliedManifests
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.observations import Availability
-from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, Patch, Refuse, Release, Update
+from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, Patch, Release, Update
 from gitfleet.model.state import Inventory
 from gitfleet.model.works import Work
 from gitfleet.observe import availability_of
 from gitfleet.ports.clusters import ClusterClient
 from gitfleet.settings import ConnectionRules
 from tests.apply.strategies import apply_strategy
+from tests.gates import open_gate
 from tests.realparts.control_plane import ApiServer
 
 WEB = PlacementKey("", "web")
@@ -89,6 +89,7 @@ class Reconciles:
         compared = self.compared = self.comparisons()
         plan = plan_apply(
             ApplyRequest(
+                gate=open_gate(self.cluster.cluster),
                 cluster=self.cluster.cluster,
                 works=() if removing else (work,),
                 removing={WEB: DeletePropagation(removing)} if removing else {},
@@ -219,74 +220,6 @@ def test_a_whole_work_is_applied_kept_and_pruned(server: ApiServer, cluster: Kub
         ("Delete", kind) for kind in ("Deployment", "RoleBinding", "NetworkPolicy", "CronJob")
     }
     assert {code for code, ok in reconciles.reported() if ok} <= {"Deleted", "Deleting", "NotFound"}
-
-
-def test_drift_is_seen_and_undone(server: ApiServer, cluster: KubeClient) -> None:
-    namespace = server.make_namespace()
-    reconciles, wanted = Reconciles(cluster), config_map(namespace, a="1")
-    reconciles.reconcile(wanted)
-    with server.client() as client:
-        CoreV1Api(client).patch_namespaced_config_map("cm", namespace, {"data": {"a": "2", "b": "kept"}})
-    (refusal,) = reconciles.reconcile(wanted, when_to_apply="IfNotDrifted")
-    assert isinstance(refusal, Refuse) and refusal.details == (("/data/a", "2", "1"),)
-    (update,) = reconciles.reconcile(wanted)
-    assert (
-        isinstance(update, Update)
-        and ApplyText.IS_AND_SHOULD_BE(path="/data/a", there="2", wanted="", by="", more_than_first="1")
-        in update.reason
-    )
-    (keep,) = reconciles.reconcile(wanted)
-    assert isinstance(keep, Keep) and keep.live is not None and keep.live.body["data"] == {"a": "1", "b": "kept"}
-
-
-def test_takeover_and_conflicts(server: ApiServer, cluster: KubeClient) -> None:
-    namespace = server.make_namespace()
-    body: Any = {"metadata": {"name": "cm"}, "data": {"a": "old"}}
-    with server.client() as client:
-        CoreV1Api(client).create_namespaced_config_map(namespace, body, field_manager="helm")
-    reconciles, wanted = Reconciles(cluster), config_map(namespace, a="1")
-    (refused,) = reconciles.reconcile(wanted, when_to_take_over="Never")
-    assert isinstance(refused, Refuse) and refused.code == "NotTakenOver"
-    reconciles.reconcile(wanted, type="ServerSideApply")
-    (outcome,) = reconciles.outcomes
-    assert (outcome.code, outcome.ok, outcome.retry) == ("Conflict", False, False)
-    assert "helm" in outcome.message and ".data.a" in outcome.message
-    reconciles.reconcile(wanted)
-    assert reconciles.reported() == [("Applied", True)]
-
-
-def test_prune_spares_an_object_that_somebody_made_anew(server: ApiServer, cluster: KubeClient) -> None:
-    namespace = server.make_namespace()
-    reconciles, wanted = Reconciles(cluster), config_map(namespace, a="1")
-    reconciles.reconcile(wanted)
-    stale = next(iter(reconciles.inventory.values()))
-    with server.client() as client:
-        core = CoreV1Api(client)
-        core.delete_namespaced_config_map("cm", namespace)
-        another: Any = {"metadata": {"name": "cm"}}
-        core.create_namespaced_config_map(namespace, another)
-        # Even when planned on an old look, the uid holds it back.
-        delete = Delete(cluster="east", placement=WEB, key=wanted.key, uid=stale.uid or "", wave=1, reason="x")
-        (outcome,) = cluster.perform([delete])
-        assert (outcome.code, outcome.ok) == ("Conflict", False)
-        (release,) = reconciles.reconcile(removing="Delete")
-        assert isinstance(release, Release)
-        assert core.read_namespaced_config_map("cm", namespace) is not None
-
-
-def test_an_update_never_makes_or_changes_another_object(server: ApiServer, cluster: KubeClient) -> None:
-    namespace = server.make_namespace()
-    reconciles, wanted = Reconciles(cluster), config_map(namespace, a="1")
-    reconciles.reconcile(wanted)
-    result = cluster.observe([wanted.key])
-    live = result.live[wanted.key]
-    assert live is not None
-    with server.client() as client:
-        CoreV1Api(client).delete_namespaced_config_map("cm", namespace)
-    update = Update(cluster="east", placement=WEB, manifest=wanted, wave=1, reason="x", live=live)
-    (outcome,) = cluster.perform([update])
-    assert (outcome.code, outcome.ok, outcome.retry) == ("Conflict", False, True)
-    assert cluster.observe([wanted.key]).live == {wanted.key: None}
 
 
 CRD: dict[str, Any] = {

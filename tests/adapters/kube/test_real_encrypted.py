@@ -15,9 +15,9 @@ from gitfleet.adapters.sops import AgeDecryptor
 from gitfleet.api.objects import Manifest, ObjectKey, Origin, key_of
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.yaml_reader import parse_documents
-from gitfleet.loop.encrypted import EncryptedSecrets
 from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
 from gitfleet.model.operations import Create, Outcome, RolloutOutcome, RolloutWrite
+from gitfleet.payload.encrypted_secrets import EncryptedSecrets
 from tests import builders
 from tests.adapters.kube.test_real_cluster import Reconciles, directory, kinds, member
 from tests.realparts.control_plane import ApiServer

@@ -13,7 +13,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from gitfleet.api.objects import JsonObject, key_of
-from gitfleet.desired.field_types import type_breaks
+from gitfleet.desired.reading.payload import type_breaks
 from gitfleet.formats.kind_fields import field_types, list_keys, served_kinds
 from gitfleet.formats.kinds import BUILT_IN_KINDS
 from gitfleet.formats.yaml_reader import parse_documents

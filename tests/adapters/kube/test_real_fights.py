@@ -12,13 +12,14 @@ from gitfleet.adapters.kube import KubeClient
 from gitfleet.api.objects import Manifest
 from gitfleet.apply import ApplyRequest, plan_apply, settle_inventory
 from gitfleet.apply.texts import ApplyText
-from gitfleet.loop.repeats import Repeats
+from gitfleet.fleet.apply_backoff import ApplyBackoff
 from gitfleet.model.operations import Operation, Outcome, OutcomeCode, Update
 from gitfleet.model.state import Inventory
 from gitfleet.simulation.clock import ManualClock
 from tests import builders as make
 from tests.adapters.kube.test_real_cluster import manifest
 from tests.apply.test_plan_apply import work
+from tests.gates import open_gate
 from tests.realparts.control_plane import ApiServer
 
 
@@ -27,13 +28,14 @@ class Fight:
 
     def __init__(self, cluster: KubeClient, *manifests: Manifest) -> None:
         self.cluster, self.manifests = cluster, manifests
-        self.repeats, self.clock = Repeats(), ManualClock()
+        self.repeats, self.clock = ApplyBackoff(), ManualClock()
         self.inventory: Inventory = {}
 
     def reconcile(self) -> tuple[tuple[Operation, ...], tuple[Outcome, ...]]:
         """One pass: what was planned and what came of it."""
         seen = self.cluster.observe({m.key for m in self.manifests})
         request = ApplyRequest(
+            gate=open_gate(self.cluster.cluster),
             cluster=self.cluster.cluster,
             works=(replace(work(*self.manifests), cluster=self.cluster.cluster),),
             inventory=self.inventory,

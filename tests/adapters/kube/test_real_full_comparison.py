@@ -97,9 +97,7 @@ def test_what_a_second_manager_writes_has_drifted_with_path_values_and_its_name(
     before = contents(cluster, wanted)
     found = asks.found(*wanted, **STRICT)
     assert found == {
-        "Deployment/second/web": [
-            ("/spec/template/spec/terminationGracePeriodSeconds", "5", None, "a-person"),
-        ],
+        "Deployment/second/web": [("/spec/template/spec/terminationGracePeriodSeconds", "5", None, "a-person")],
         "ConfigMap/second/settings": [("/data/more", "1", None, "a-person")],
         "Secret/second/login": [("/data/extra", "(redacted)", None, "a-person")],
     }

@@ -10,13 +10,13 @@ import pytest
 from kubernetes.client import ApiClient, RbacAuthorizationV1Api
 
 from gitfleet.adapters.clock import SystemClock
-from gitfleet.adapters.kube.fenced import FencedTransport
+from gitfleet.adapters.kube.directory import FencedTransport
 from gitfleet.adapters.kube.lease import KubeLease, open_lease
 from gitfleet.errors import Forbidden, MissingPart, NoResponse
 from gitfleet.ports.transport import Request, Response
 from gitfleet.settings import ConnectionRules, ElectionSettings, LeaseTerms, Settings
-from gitfleet.wiring import open_workspace
-from gitfleet.wiring_lease import elected
+from gitfleet.wiring.hub import open_workspace
+from gitfleet.wiring.serving import elected
 from tests.cli.conftest import GIT, make_repo
 from tests.e2e.programs import eventually
 from tests.realparts.api_server import ApiServer

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from kubernetes.client import AppsV1Api, CoreV1Api
+from kubernetes.client import AppsV1Api
 
 from gitfleet.adapters.kube import KubeClient
 from gitfleet.api.fleet import IgnoreDifferences
@@ -98,28 +98,6 @@ def test_what_a_second_manager_applied_too_goes_in_one_change_of_the_object(
     }  # fmt: skip
     reconciles.reconcile(after)
     assert reconciles.reported() == []
-
-
-def test_server_side_apply_leaves_what_another_manager_owns(server: ApiServer, cluster: KubeClient) -> None:
-    namespace = server.make_namespace()
-    bodies = [make.config_map(namespace, "cm", data) for data in ({"a": "1", "b": "1"}, {"a": "1"})]
-    before, after = map(manifest, bodies)
-    reconciles = Reconciles(cluster)
-    reconciles.reconcile(before, type="ServerSideApply")
-    with server.client() as client:
-        CoreV1Api(client).patch_namespaced_config_map(
-            "cm",
-            namespace,
-            bodies[0],
-            field_manager="another",
-            force=True,
-            _content_type="application/apply-patch+yaml",
-        )
-        reconciles.reconcile(after, type="ServerSideApply")
-        live: Any = CoreV1Api(client).read_namespaced_config_map("cm", namespace)
-    assert live.data == {"a": "1", "b": "1"}
-    owners = {entry.manager: entry.fields_v1 for entry in live.metadata.managed_fields}
-    assert owners == {"gitfleet": {"f:data": {"f:a": {}}}, "another": {"f:data": {"f:a": {}, "f:b": {}}}}
 
 
 MORE = pytest.mark.soak("real")

@@ -31,8 +31,8 @@ from gitfleet.adapters.kube.http_transport import HttpTransport
 from gitfleet.adapters.kube.watching import KubeWatching
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import ObjectKey
-from gitfleet.loop.fanout import Fanout
-from gitfleet.loop.kept_observations import KeptObservations
+from gitfleet.fleet.fanout import Fanout
+from gitfleet.fleet.observation_cache import ObservationCache
 from gitfleet.model.backoff import KUBEFLEET, Curve
 from gitfleet.ports.transport import Request
 from gitfleet.settings import ConnectionRules
@@ -282,7 +282,7 @@ def kept(server: ApiServer, folder: Path) -> Iterator[tuple[Callable[..., Any], 
     clients = KubeDirectory(rules, timeouts=QUICK, clock=clock, providers=lambda: providers)
     watching = KubeWatching(clients.client, clock, lambda: None, most=100, pauses=SOON)
     clients.rests = watching.rests
-    observations = KeptObservations(clock=clock, watching=watching)
+    observations = ObservationCache(clock=clock, watching=watching)
     fanout, fleet = Fanout(directory=clients, executor=None), {server.name: member(server)}
     try:
         yield partial(observations.observe, fanout, fleet), clock, watching

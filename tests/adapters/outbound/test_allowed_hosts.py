@@ -16,6 +16,7 @@ from gitfleet.adapters.addresses import is_refused
 from gitfleet.adapters.checked_requests import Answered, Exchange, trusting
 from gitfleet.adapters.outbound import AllowedHttp
 from gitfleet.adapters.outbound import http as outbound_http
+from gitfleet.adapters.outbound.texts import OutboundText
 from gitfleet.errors import BadInput
 from gitfleet.formats.hosts import HostPattern, Origin
 from gitfleet.ports.metric_providers import OutboundRequest
@@ -39,19 +40,26 @@ def http(*allowed: str, option: str = "--allow-webhooks", tokens: tuple[tuple[st
     )
 
 
-NOT_ALLOWED = "is no host that this process may call: allow it with run --allow-webhooks"
+def not_allowed(host: str) -> str:
+    return OutboundText.NO_HOST_PROCESS_CALL(shown=host, option="--allow-webhooks")
+
+
+def link_local(host: str) -> str:
+    return OutboundText.LINK_LOCAL_ADDRESS(shown=host)
+
+
 NO_URL = "its URL "
 
 
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("https://evil.example/", NOT_ALLOWED),
-        ("https://allowed.example:8443/", f"allowed.example:8443 {NOT_ALLOWED} allowed.example:8443"),
-        ("http://allowed.example:443/", NOT_ALLOWED),
-        ("https://allowed.example.evil.example/", NOT_ALLOWED),
-        ("https://evil.example/allowed.example", NOT_ALLOWED),
-        ("https://evil.example?allowed.example", NOT_ALLOWED),
+        ("https://evil.example/", not_allowed("evil.example")),
+        ("https://allowed.example:8443/", not_allowed("allowed.example:8443")),
+        ("http://allowed.example:443/", not_allowed("allowed.example:443")),
+        ("https://allowed.example.evil.example/", not_allowed("allowed.example.evil.example")),
+        ("https://evil.example/allowed.example", not_allowed("evil.example")),
+        ("https://evil.example?allowed.example", not_allowed("evil.example")),
         ("https://evil.example#@allowed.example/", NO_URL),
         ("https://allowed.example#evil", NO_URL),
         ("https://allowed.example@evil.example/", NO_URL),
@@ -72,19 +80,19 @@ NO_URL = "its URL "
         ("https://allowed.example:99999/", NO_URL),
         ("https://allowed.example:0/", NO_URL),
         ("https://[::1/", NO_URL),
-        ("https://[::1]/", NOT_ALLOWED),
+        ("https://[::1]/", not_allowed("[::1]")),
         ("", NO_URL),
         ("https://" + "a" * 9000, NO_URL),
-        ("http://127.0.0.1/", NOT_ALLOWED),
-        ("http://2130706433/", NOT_ALLOWED),
-        ("http://0x7f.1/", NOT_ALLOWED),
-        ("http://localhost/", NOT_ALLOWED),
-        ("http://169.254.169.254/latest/meta-data/", "169.254.169.254 is a link-local or metadata address"),
-        ("http://[fe80::1]/", "[fe80::1] is a link-local or metadata address"),
-        ("http://100.100.100.200/latest/meta-data/", "100.100.100.200 is a link-local or metadata address"),
-        ("http://[fd00:ec2::254]/latest/meta-data/", "is a link-local or metadata address"),
-        ("http://[64:ff9b::a9fe:a9fe]/latest/meta-data/", "is a link-local or metadata address"),
-        ("http://[::ffff:169.254.169.254]/", "is a link-local or metadata address"),
+        ("http://127.0.0.1/", not_allowed("127.0.0.1")),
+        ("http://2130706433/", not_allowed("2130706433")),
+        ("http://0x7f.1/", not_allowed("0x7f.1")),
+        ("http://localhost/", not_allowed("localhost")),
+        ("http://169.254.169.254/latest/meta-data/", link_local("169.254.169.254")),
+        ("http://[fe80::1]/", link_local("[fe80::1]")),
+        ("http://100.100.100.200/latest/meta-data/", link_local("100.100.100.200")),
+        ("http://[fd00:ec2::254]/latest/meta-data/", link_local("[fd00:ec2::254]")),
+        ("http://[64:ff9b::a9fe:a9fe]/latest/meta-data/", link_local("[64:ff9b::a9fe:a9fe]")),
+        ("http://[::ffff:169.254.169.254]/", link_local("[::ffff:a9fe:a9fe]")),
     ],
 )
 def test_a_url_that_is_not_called(url: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,20 +23,21 @@ from typing import Any, cast
 import pytest
 
 from gitfleet.adapters.clock import SystemClock
-from gitfleet.adapters.forge.texts import ForgeText
 from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.metrics import PrometheusMetrics
 from gitfleet.adapters.notify.texts import NotifyText
 from gitfleet.adapters.outbound.texts import OutboundText
+from gitfleet.api.workload_records import MetricOutcome
 from gitfleet.errors import BadInput
+from gitfleet.fleet import call_queue
+from gitfleet.fleet.texts import FleetText
 from gitfleet.formats.hosts import HostPattern, Origin
-from gitfleet.loop import call_queue
-from gitfleet.loop.texts import LoopText
+from gitfleet.formats.texts import FormatsText
 from gitfleet.loop.workspace import Workspace
-from gitfleet.model.calls import Answer, Call, MetricOutcome, MetricQuery, WebhookCall, WebhookOutcome
-from gitfleet.schedule.texts import ScheduleText
+from gitfleet.model.calls import Answer, Call, MetricQuery, WebhookCall, WebhookOutcome
+from gitfleet.serving.texts import ServingText
 from gitfleet.settings import OutboundSettings
-from gitfleet.wiring_outbound import calling_out
+from gitfleet.wiring.outbound import calling_out
 from tests.adapters.outbound.hook_server import HookServer, hook_server
 from tests.architecture.sources import ROOT
 from tests.realparts.certificates import write_server_certificate
@@ -50,7 +51,9 @@ EXAMPLE = ROOT / "examples" / "metric-provider"
 class Loop:
     """What of a run is asked here: the driver that gets the calls, and how often the loop was woken."""
 
-    driver: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(workloads=SimpleNamespace(calls=None)))
+    driver: SimpleNamespace = field(
+        default_factory=lambda: SimpleNamespace(clusters=SimpleNamespace(workloads=SimpleNamespace(calls=None)))
+    )
     clock: SystemClock = field(default_factory=SystemClock)
     woken: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
 
@@ -61,11 +64,11 @@ class Loop:
 
     def answer(self, call: Call) -> Answer:
         """As a driver does: start a call, and look for its answer when the loop is woken."""
-        self.driver.workloads.calls.start([call])
-        while call.id not in self.driver.workloads.calls.answers():
+        self.driver.clusters.workloads.calls.start([call])
+        while call.id not in self.driver.clusters.workloads.calls.answers():
             assert self.woken.acquire(timeout=60)
-        found: Answer = self.driver.workloads.calls.answers()[call.id]
-        self.driver.workloads.calls.forget([call.id])
+        found: Answer = self.driver.clusters.workloads.calls.answers()[call.id]
+        self.driver.clusters.workloads.calls.forget([call.id])
         return found
 
 
@@ -98,9 +101,9 @@ def test_without_options_nothing_is_sent_and_the_answer_says_which_option_would(
         answer = loop.answer(webhook(hooks))
         metric = loop.answer(query("prometheus", "https://prometheus.example:9090"))
     assert answer.outcome is WebhookOutcome.FAILED
-    option = "is no host that this process may call: allow it with run"
-    assert answer.message == f"{hooks.host} {option} --allow-webhooks {hooks.host}"
-    assert metric.message == f"prometheus.example:9090 {option} --allow-metrics prometheus.example:9090"
+    not_allowed = OutboundText.NO_HOST_PROCESS_CALL
+    assert answer.message == not_allowed(shown=hooks.host, option="--allow-webhooks")
+    assert metric.message == not_allowed(shown="prometheus.example:9090", option="--allow-metrics")
     assert hooks.got == []
 
 
@@ -129,7 +132,7 @@ def test_a_webhook_signed_with_what_the_file_holds_now(hooks: HookServer, tmp_pa
         signed = hmac.new(secret.encode(), body, "sha256").hexdigest()
         assert headers["x-gitfleet-signature-256"] == f"sha256={signed}"
     assert (refused.outcome, refused.message) == (
-        WebhookOutcome.REJECTED, (f'{hooks.host}' + LoopText.ANSWERS_NOT(host="", status="403", expected="",
+        WebhookOutcome.REJECTED, (f'{hooks.host}' + FleetText.ANSWERS_NOT(host="", status="403", expected="",
             why="200 to 299: no ***")),
     )  # fmt: skip
     assert unsigned.outcome is WebhookOutcome.FAILED and str(file) in unsigned.message
@@ -153,11 +156,11 @@ def test_calls_are_counted_for_the_page_of_metrics(hooks: HookServer) -> None:
 def test_a_hanging_receiver_keeps_neither_the_others_nor_the_end(
     hooks: HookServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gitfleet.wiring_outbound._LAST_SECONDS", 0.3)
+    monkeypatch.setattr("gitfleet.wiring.outbound._LAST_SECONDS", 0.3)
     hooks.way = "hang"
     with hook_server() as other:
         with opened(hooks.host, named := f"localhost:{other.port}") as loop:
-            loop.driver.workloads.calls.start([webhook(hooks, f"h{number}") for number in range(20)])
+            loop.driver.clusters.workloads.calls.start([webhook(hooks, f"h{number}") for number in range(20)])
             elsewhere = replace(webhook(other), url=f"http://{named}/hook")  # another port is no other host
             assert loop.answer(elsewhere).outcome is WebhookOutcome.PASSED
             assert len(hooks.got) <= call_queue.MOST_PER_HOST
@@ -171,7 +174,7 @@ def test_authorities_of_a_file_count_beside_the_machines(tmp_path: Path) -> None
     context.load_cert_chain(certificate, key)
     with hook_server(context) as hooks:
         with opened(hooks.host) as loop:
-            assert loop.answer(webhook(hooks)).message.endswith(ForgeText.CERTIFICATE_NOT_ACCEPTED())
+            assert loop.answer(webhook(hooks)).message.endswith("its certificate was not accepted")
         with opened(hooks.host, ca_file=certificate) as loop:
             assert loop.answer(webhook(hooks)).outcome is WebhookOutcome.PASSED
 
@@ -268,10 +271,10 @@ def test_a_real_prometheus(prometheus: PrometheusServer) -> None:
     ("settings", "said"),
     [
         ({"secret_file": "nowhere"}, KubeText.CANNOT_READ(source="nowhere", error="No such file or directory")),
-        ({"secret_file": "short"}, LoopText.HOLDS_NO_WEBHOOK_SECRET(where="short", shortest="16")),
+        ({"secret_file": "short"}, ServingText.HOLDS_NO_WEBHOOK_SECRET(where="short", shortest="16")),
         (
             {"metric_tokens": "nowhere"},
-            ("nowhere of " + KubeText.CANNOT_READ(source="--metric-token", error="No such file or directory")),
+            "nowhere of --metric-token cannot be read: No such file or directory",
         ),
         ({"metric_tokens": "lines"}, "lines of --metric-token holds no token on one line"),
         ({"ca_file": "nowhere"}, "nowhere of --outbound-ca holds no certificates in PEM that can be read"),
@@ -350,22 +353,19 @@ def test_providers_of_other_packages(
     assert (said["sound"].outcome, cast(Any, said["sound"]).values) == (MetricOutcome.MEASURED, (4.0,))
     assert {name: answer.message for name, answer in said.items() if answer.message} == {
         "misspelt": (
-            "metric provider misspelt "
-            + ScheduleText.CANNOT_USED()
-            + ": Misspelt has no hook resumme: did you mean resume? Helpers start with an underscore"
+            "metric provider misspelt cannot be used: Misspelt has no hook resumme: "
+            f"{FormatsText.YOU_MEAN(near='resume')} Helpers start with an underscore"
         ),
         "other": (
-            "metric provider other "
-            + ScheduleText.CANNOT_USED()
-            + ": its factory made a Other, which does not derive from MetricProvider"
+            "metric provider other cannot be used: its factory made a Other, which does not derive from MetricProvider"
         ),
-        "refusing": ("metric provider refusing " + ScheduleText.CANNOT_USED() + ": unexpected ValueError"),
+        "refusing": "metric provider refusing cannot be used: unexpected ValueError",
         "prometheus": "the query has no address of a Prometheus, such as https://prometheus.example.com",
         "gone": "there is no metric provider gone; installed are misspelt, other, prometheus, refusing, sound",
         "never": "there is no metric provider never; installed are misspelt, other, prometheus, refusing, sound",
     }
     assert again.message == said["misspelt"].message
-    assert sum(("metric provider misspelt " + ScheduleText.CANNOT_USED()) in line for line in caplog.messages) == 1
+    assert sum("metric provider misspelt cannot be used" in line for line in caplog.messages) == 1
     assert "canary" not in caplog.text
 
 
@@ -379,7 +379,7 @@ def test_the_example_measures_what_takes_time_and_leaves_nothing_running(
     asked = query("loadtest", f"http://{hooks.host}", "checkout", "id-1")
     with opened(hooks.host) as loop:
         hooks.status, hooks.body = 201, b'{"run": 7, "state": "running"}'
-        loop.driver.workloads.calls.start([asked])
+        loop.driver.clusters.workloads.calls.start([asked])
         until(lambda: len(hooks.got) > 3)
         assert hooks.got[0][0] == "POST /runs" and json.loads(hooks.got[0][2]) == {"test": "checkout"}
         assert hooks.got[0][1]["idempotency-key"] == "id-1"
@@ -388,9 +388,9 @@ def test_the_example_measures_what_takes_time_and_leaves_nothing_running(
         found = loop.answer(asked)
         assert (found.outcome, cast(Any, found).values) == (MetricOutcome.MEASURED, (0.4,))
         hooks.body = b'{"run": 8, "state": "running"}'
-        loop.driver.workloads.calls.start([query("loadtest", f"http://{hooks.host}", "checkout", "id-2")])
+        loop.driver.clusters.workloads.calls.start([query("loadtest", f"http://{hooks.host}", "checkout", "id-2")])
         until(lambda: hooks.got[-1][0] == "GET /runs/8")
-        loop.driver.workloads.calls.forget(["id-2"])
+        loop.driver.clusters.workloads.calls.forget(["id-2"])
         until(lambda: hooks.got[-1][0] == "DELETE /runs/8")
         hooks.status, hooks.body = 409, b"busy"
         busy = loop.answer(query("loadtest", f"http://{hooks.host}", "checkout", "id-3"))

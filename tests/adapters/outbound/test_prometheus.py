@@ -14,9 +14,10 @@ from gitfleet.adapters.checked_requests import trusting
 from gitfleet.adapters.notify.texts import NotifyText
 from gitfleet.adapters.outbound import AllowedHttp, Prometheus
 from gitfleet.adapters.outbound.texts import OutboundText
+from gitfleet.api.workload_records import MetricOutcome
 from gitfleet.errors import BadInput, NoResponse
 from gitfleet.formats.hosts import HostPattern
-from gitfleet.model.calls import MetricOutcome, MetricQuery
+from gitfleet.model.calls import MetricQuery
 from gitfleet.ports.metric_providers import MeasurementState, MetricProviderAccess
 from tests.realparts.prometheus import EPOCH, PrometheusServer
 from tests.texts import part

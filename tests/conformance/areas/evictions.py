@@ -12,6 +12,7 @@ from gitfleet.api.staged import DisruptionBudget, Eviction
 from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout import disruptions, evict, evict_nothing
 from tests.conformance.documents import NOW, PLACEMENT, V1BETA1, accepted, binding_of, difference, placement_of
+from tests.rollout.builders import OPEN
 
 AVAILABLE = {"type": "Available", "status": "True", "reason": "AllWorkAreAvailable"}
 
@@ -58,7 +59,7 @@ def run_eviction(case: dict[str, Any]) -> str | None:
     else:
         record = PlacementRecord(placement=placement(given["placement"]), bindings=before)
         limit = budget(given) if "budget" in given else None
-        record, (decided,) = evict(record, [eviction(given)], limit, NOW)
+        record, (decided,) = evict(record, [eviction(given)], limit, NOW, OPEN)
         after = record.bindings
     said = decided.executed or decided.valid
     got: dict[str, Any] = {

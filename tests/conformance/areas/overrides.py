@@ -8,7 +8,7 @@ from typing import Any
 from gitfleet.api.objects import Manifest
 from gitfleet.api.snapshots import DocumentRef, ResourceSnapshot
 from gitfleet.snapshots import current_overrides, take_override_snapshots
-from gitfleet.works import CompiledOverrides, overrides_for, render_work
+from gitfleet.works import CompiledOverrides, content_for, render_work
 from tests.conformance.documents import (
     NOW,
     PLACEMENT,
@@ -45,7 +45,7 @@ def run_overrides(case: dict[str, Any]) -> str | None:
     wanted = {override.key: override for override in read}
     snapshots = current_overrides(wanted, take_override_snapshots(wanted, {}))
     resources = snapshot_of(manifest)
-    names, _ = overrides_for(PLACEMENT, resources, snapshots, cluster)
+    names, _, _ = content_for(PLACEMENT, resources, snapshots, cluster)
     binding = binding_of({"cluster": cluster.name, "clusterResourceOverrides": names}, policy="p-0")
     work = render_work(binding, resources, CompiledOverrides(snapshots), cluster)
     if "error" in expected:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from gitfleet.api.bindings import Binding
+from gitfleet.api.bindings import Binding, BindingState, ClusterContent
 from gitfleet.api.overrides import Override, OverrideKey
 from gitfleet.api.placements import Placement
 from gitfleet.api.snapshots import DocumentRef, OverrideSnapshot, ResourceSnapshot
@@ -20,7 +20,7 @@ from gitfleet.model.rolling import MoveKind
 from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout import Counts, budget, has_failed, is_diff_reported, is_ready, plan_rollout, request_for
 from gitfleet.snapshots import current_overrides, take_override_snapshots
-from gitfleet.works import overrides_by_cluster
+from gitfleet.works import contents_by_cluster
 from tests.conformance.documents import (
     NOW,
     PLACEMENT,
@@ -32,6 +32,7 @@ from tests.conformance.documents import (
     override_of,
     placement_of,
 )
+from tests.rollout.builders import OPEN
 
 VERBS = {MoveKind.BIND: "bind", MoveKind.UPDATE: "update", MoveKind.REMOVE: "delete"}
 NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "web"}}
@@ -111,21 +112,22 @@ def run_plan(case: dict[str, Any]) -> str | None:
     if "overrides" in given:
         clusters = [cluster_of({"name": b.cluster, "labels": given["labels"].get(b.cluster)}) for b in bindings]
         current = override_snapshots(given["overrides"])
-        overrides = overrides_by_cluster(PLACEMENT, resources[-1], current, clusters)
+        contents = contents_by_cluster(PLACEMENT, resources[-1], current, clusters)
     else:
-        overrides = {b.cluster: (b.cluster_resource_overrides, b.resource_overrides) for b in bindings}
+        contents = {b.cluster: ClusterContent.of(b) for b in bindings}
     record = PlacementRecord(placement=placement(given), resource_snapshots=resources, bindings=bindings)
     # A case gives its bindings in listing order.
-    plan = plan_rollout(replace(request_for(record, overrides, NOW), bindings=bindings))
+    plan = plan_rollout(replace(request_for(record, contents, NOW, OPEN), bindings=bindings))
+    leaving = {b.cluster for b in bindings if b.state is BindingState.UNSCHEDULED}
     got: dict[str, Any] = {
         "need_roll": plan.need_roll,
         "roll": [f"{VERBS[m.kind]} {m.cluster}" for m in plan.moves],
-        "stale_not_selected": [h.cluster for h in plan.held if h.kind is not MoveKind.REMOVE],
+        "stale_not_selected": [name for name in plan.blocked if name not in leaving],
         "up_to_date": list(plan.up_to_date),
     }
     if "wait_seconds" in case["out"]:
         got["wait_seconds"] = 0 if plan.wait is None else plan.wait.total_seconds()
-    reasons = {move.cluster: move.reason for move in plan.moves} | {held.cluster: held.reason for held in plan.held}
+    reasons = {**{move.cluster: move.reason for move in plan.moves}, **plan.blocked}
     if "reasons" in case["out"]:
         got["reasons"] = reasons
     silent = [cluster for cluster, reason in reasons.items() if not reason]

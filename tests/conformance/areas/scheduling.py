@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from gitfleet.api import read_state
+from gitfleet.api import InvalidContent, read_state
 from gitfleet.api.bindings import Binding
+from gitfleet.api.cluster_selectors import SortOrder
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PARENT_LABEL, PlacementPolicy
@@ -103,14 +104,15 @@ def scores_of(plugin: SchedulerPlugin, cycle: Cycle, among: Iterable[str] | None
 
 
 def run_affinity_filter(case: dict[str, Any]) -> str | None:
-    """Each cluster by itself, because an error of one aborts a cycle."""
-    policy = policy_of({"placementType": "PickAll", "affinity": affinity(case["in"].get("required"))})
+    """Each cluster by itself, because an error of one aborts a cycle. An operator that KubeFleet's scheduler refuses is
+    refused here where the policy is read."""
     got: dict[str, str] = {}
     for cluster in map(cluster_of, case["in"]["clusters"]):
         try:
+            policy = policy_of({"placementType": "PickAll", "affinity": affinity(case["in"].get("required"))})
             refused = refusals_of(ClusterAffinity(), cycle_on(policy, [cluster]))
             got[cluster.name] = "reject" if refused else "pass"
-        except Unschedulable:
+        except (InvalidContent, Unschedulable):
             got[cluster.name] = "error"
     wanted = dict(case["out"]["clusters"])
     if _HYPHENATED_RESOURCE.search(json.dumps(case["in"])):
@@ -153,12 +155,12 @@ def run_property_sorter(case: dict[str, Any]) -> str | None:
     given = case["in"]
     value = parse_quantity(given["value"]) if given["value"] else None
     low, high = parse_quantity(given["min"]), parse_quantity(given["max"])
-    order, weight = given["sortOrder"], given["weight"]
+    order, weight = given["sortOrder"] or SortOrder.ASCENDING, given["weight"]
     try:
-        got: dict[str, Any] = {"score": interpolate(value, low, high, order, weight)}
-        if order and (value is None or low <= value <= high):
+        got: dict[str, Any] = {"score": interpolate(value, low, high, SortOrder(order), weight)}
+        if given["sortOrder"] and (value is None or low <= value <= high):
             got["score"] = _weighed(given)
-    except Unschedulable:
+    except ValueError:
         got = {"error": True}
     return difference({"error": True} if case["out"].get("error") else case["out"], got)
 

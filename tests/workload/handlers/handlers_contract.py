@@ -15,8 +15,8 @@ from gitfleet.api.objects import JsonObject, key_of
 from gitfleet.api.rollout_plans import RolloutStrategy
 from gitfleet.api.workload_records import RolloutMode
 from gitfleet.model.observations import LiveObject
-from gitfleet.workload import BUILT_IN, Goal, Step, Workloads
-from gitfleet.workload.fields import merge_patch, pending
+from gitfleet.workload.goals import merge_patch, pending
+from gitfleet.workload.handlers import BUILT_IN, Goal, Step, Workloads
 from tests import builders as make
 from tests.simulation.pods_contract import Side, image_of, is_ready
 from tests.workload.handlers.playing import goals

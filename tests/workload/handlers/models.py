@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gitfleet.api.objects import ObjectKey, key_of
-from gitfleet.model.held_fields import ABSENT, Fields, parts_of
 from gitfleet.model.observations import LiveObject
+from gitfleet.model.rollout_fields import ABSENT, Fields, parts_of
 
 FOREVER = 2**31 - 2
 MIN_READY = "/spec/minReadySeconds"
@@ -148,11 +148,7 @@ class ReplicaSet:
                 "annotations": {"deployment.kubernetes.io/revision": str(self.number)},
             },
             "spec": {"minReadySeconds": self.min_ready},
-            "status": {
-                "replicas": len(self.pods),
-                "readyReplicas": self.ready,
-                "availableReplicas": self.available,
-            },
+            "status": {"replicas": len(self.pods), "readyReplicas": self.ready, "availableReplicas": self.available},
         }
         return LiveObject(key_of(body), body)
 

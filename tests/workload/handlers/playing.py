@@ -9,11 +9,18 @@ from itertools import accumulate, pairwise
 from random import Random
 
 from gitfleet.api.objects import JsonObject
-from gitfleet.model.held_fields import ABSENT, Fields, value_at
+from gitfleet.api.workload_records import ClusterRolloutStatus
+from gitfleet.model.rolling import Passage, WorkloadMove
+from gitfleet.model.rollout_fields import ABSENT, Fields, value_at
 from gitfleet.workload.handlers import Counts, Goal, Step, WorkloadHandler, Workloads
 from tests.workload.handlers.models import Model
 
 MOST_PASSES = 4000
+
+
+def always_open(asked: ClusterRolloutStatus | WorkloadMove) -> Passage:
+    """Gates that keep nothing from moving."""
+    return Passage(asked.cluster)
 
 
 class Stuck(AssertionError):

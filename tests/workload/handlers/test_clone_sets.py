@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gitfleet.api.rollout_plans import RolloutStrategy
 from gitfleet.api.workload_records import RolloutMode
-from gitfleet.model.held_fields import ABSENT
+from gitfleet.model.rollout_fields import ABSENT
 from gitfleet.workload.handlers import Counts, Goal, Step, Workloads
 from gitfleet.workload.handlers.clone_sets import CloneSetHandler
 from gitfleet.workload.texts import WorkloadText

@@ -97,16 +97,8 @@ def test_what_is_given_back(manifest: dict[str, Any] | None, originals: dict[str
     ("mode", "annotated", "expected"),
     [
         (RolloutMode.IN_PLACE, True, ""),
-        (
-            RolloutMode.SCALE,
-            True,
-            WorkloadText.POD_EVERY_NODE_SELECTS(name_of="DaemonSet/web/agent"),
-        ),
-        (
-            RolloutMode.SOURCE_TO_TARGET,
-            True,
-            WorkloadText.PODS_BOTH_CONTENTS_ITSELF(name_of="DaemonSet/web/agent"),
-        ),
+        (RolloutMode.SCALE, True, WorkloadText.POD_EVERY_NODE_SELECTS(name_of="DaemonSet/web/agent")),
+        (RolloutMode.SOURCE_TO_TARGET, True, WorkloadText.PODS_BOTH_CONTENTS_ITSELF(name_of="DaemonSet/web/agent")),
         (
             RolloutMode.IN_PLACE,
             False,

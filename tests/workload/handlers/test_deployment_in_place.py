@@ -15,8 +15,8 @@ from gitfleet.api.objects import key_of
 from gitfleet.api.rollout_plans import RolloutStrategy
 from gitfleet.api.workload_records import RolloutMode
 from gitfleet.apply.texts import ApplyText
-from gitfleet.model.held_fields import ABSENT
 from gitfleet.model.observations import LiveObject
+from gitfleet.model.rollout_fields import ABSENT
 from gitfleet.workload.handlers import Counts, Goal, Step, Workloads
 from gitfleet.workload.handlers.deployments import DeploymentHandler
 from tests.workload.handlers.models import Deployment
@@ -446,31 +446,8 @@ def replica_set(revision: str, ready: int) -> LiveObject:
     return LiveObject(key_of(body), body)
 
 
-def test_another_template_in_the_middle_rolls_from_the_pods_as_they_are() -> None:
-    play, goal = play_of(10), goal_of(10)
-    hold_new_template(play, goal)
-    first, second = goals(goal, [4, 6])
-    play.step(first, Step.FIRST, partial(play.is_up, first))
-    play.step(first, Step.SECOND, partial(play.is_done, first))
-    play.settle(first, Step.KEEP)
-    fields = HANDLER.scale(play.seen, goal, Step.HOLD).fields[play.target.live.key]
-    play.target.give({**fields, "/spec/template": {"spec": {"image": "newest"}}})
-    play.watch = watch_ready
-    for one in first, second:
-        play.step(one, Step.FIRST, partial(play.is_up, one))
-        play.step(one, Step.SECOND, partial(play.is_done, one))
-        assert sum(pod.revision == "newest" for pod in play.target.pods) == one.upgraded
-    play.settle(second, Step.RELEASE)
-    assert [pod.revision for pod in play.target.pods] == ["newest"] * 10
-
-
-def watch_ready(play: Play) -> None:
-    assert play.ready >= 10
-
-
 @pytest.mark.parametrize(
-    ("metadata", "status", "expected"),
-    [({"uid": "u"}, {}, 0), ({"uid": "u"}, {"replicas": 2}, 5), ({}, {}, 5)],
+    ("metadata", "status", "expected"), [({"uid": "u"}, {}, 0), ({"uid": "u"}, {"replicas": 2}, 5), ({}, {}, 5)]
 )
 def test_one_that_was_made_while_it_was_paused_has_no_pods(
     metadata: dict[str, str], status: dict[str, int], expected: int

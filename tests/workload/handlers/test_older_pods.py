@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitfleet.workload.built_in import BUILT_IN
-from gitfleet.workload.handlers import WorkloadHandler, Workloads
+from gitfleet.workload.handlers import BUILT_IN, WorkloadHandler, Workloads
 from gitfleet.workload.texts import WorkloadText
 from tests.workload.handlers.models import Deployment
 

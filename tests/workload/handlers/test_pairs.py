@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gitfleet.api.rollout_plans import RolloutStrategy
 from gitfleet.api.workload_records import RolloutMode
-from gitfleet.model.held_fields import ABSENT
+from gitfleet.model.rollout_fields import ABSENT
 from gitfleet.workload.handlers import Goal, Step, Workloads
 from gitfleet.workload.handlers.deployments import DeploymentHandler
 from tests.workload.handlers.models import Deployment

@@ -1,0 +1,1 @@
+"""agent: the member's side of pull mode."""

@@ -1,0 +1,92 @@
+"""Rules about clusters, the configuration, pins, disruption budgets and autoscalers, and about exported objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.objects import Manifest
+from gitfleet.api.pins import Pin
+from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet.api.scalers import scalers_of
+from gitfleet.api.staged import BEGAN_ELSEWHERE, DECIDED_ELSEWHERE, DisruptionBudget, Eviction, StagedRun
+from gitfleet.desired.checks.commit import Commit, Refusal, noted
+from gitfleet.desired.reading.files import ReadObject
+from gitfleet.desired.texts import DesiredText
+
+
+def lost_connections(commit: Commit) -> Iterator[Refusal]:
+    """Refuse clusters that lost their connection by an edit, outside of simulations."""
+    accepted = commit.accepted.clusters
+    for item, note in _unconnected(commit):
+        cluster = accepted.get(item.identity[3])
+        if cluster is not None and cluster.connection is not None and cluster.deleting is None:
+            yield item, note
+
+
+def missing_connections(commit: Commit) -> Iterator[Refusal]:
+    """Report clusters that never had a connection. They go on: what would be done with them can be planned, and nothing
+    is done while they do not answer."""
+    yield from _unconnected(commit)
+
+
+def _unconnected(commit: Commit) -> Iterator[Refusal]:
+    for item, cluster in commit.of(MemberCluster) if not commit.request.simulated else ():
+        if cluster.connection is None:
+            yield item, (("spec", "connection"), DesiredText.REQUIRED_ADD_CONTEXT())
+
+
+def spare_configs(commit: Commit) -> Iterator[Refusal]:
+    """Refuse all configurations but one."""
+    for item, _ in commit.configs[1:]:
+        yield item, ((), DesiredText.SECOND_CONFIGURATION_BESIDE(origin=commit.configs[0][0].origin.path))
+
+
+def spare_pins(commit: Commit) -> Iterator[Refusal]:
+    """Refuse all pins of a placement but one; the one in force stays."""
+    first: dict[PlacementKey, ReadObject] = {}
+    for item, pin in sorted(commit.of(Pin), key=lambda pair: commit.standing(pair[0])):
+        standing = first.setdefault(pin.placement, item)
+        if standing is not item:
+            yield item, (("spec", "placement"), DesiredText.PINNED_ALREADY_REMOVE_ONE_TWO(origin=standing.origin))
+
+
+def budget_warnings(commit: Commit) -> Iterator[Refusal]:
+    """Warn of disruption budgets that do not go with the placement of the same name: they block every eviction of
+    it."""
+    placements = commit.named(Placement)
+    for item, budget in commit.of(DisruptionBudget):
+        if budget.name in placements:
+            kind = placements[budget.name].effective_policy.placement_type
+            yield from noted(item, budget.breaks_beside(kind))
+
+
+def scaled_warnings(commit: Commit) -> Iterator[Refusal]:
+    """Warn of workloads whose manifest has a number of replicas that an autoscaler of the repo sets, too, unless the
+    FleetConfig leaves that field alone."""
+    scalers = scalers_of(commit.manifests)
+    rules = [rule for rule in commit.config.ignore_differences if "/spec/replicas" in rule.json_pointers]
+    for item, manifest in commit.of(Manifest) if scalers else ():
+        scaler, spec = scalers.get(manifest.key.identity), manifest.body.get("spec")
+        has_replicas = isinstance(spec, Mapping) and spec.get("replicas") is not None
+        if scaler is not None and has_replicas and not any(rule.matches(manifest.key) for rule in rules):
+            yield item, (("spec", "replicas"), DesiredText.SET_BY_SCALER_TOO(scaler=scaler.key))
+
+
+def exported_warnings(commit: Commit) -> Iterator[Refusal]:
+    """Warn of runs and evictions that came with what became of them elsewhere. The state branch knows better of those
+    that are this fleet's own."""
+    for item, run in commit.of(StagedRun):
+        record = commit.accepted.runs.get(run.key)
+        conditions = record.status.conditions if record is not None else ()
+        if run.began_elsewhere and (
+            record is None or any(BEGAN_ELSEWHERE in condition.message for condition in conditions)
+        ):
+            yield item, (("status",), DesiredText.SAYS_IT_BEGAN(sentence=run.began_elsewhere))
+    for item, eviction in commit.of(Eviction):
+        decided = commit.accepted.evictions.get(eviction.name)
+        conditions = decided.conditions if decided is not None else ()
+        if eviction.is_over and (
+            decided is None or any(DECIDED_ELSEWHERE in condition.message for condition in conditions)
+        ):
+            yield item, (("status", "conditions"), DesiredText.SAY_THAT_IT(elsewhere=eviction.elsewhere))

@@ -1,0 +1,174 @@
+"""Kinds that nobody knows, and namespaces that no manifest of the repo makes (decisions D28, D29 and D30)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeVar
+
+from gitfleet.api import Break, Location
+from gitfleet.api.envelopes import carried
+from gitfleet.api.fleet import HealthCheck
+from gitfleet.api.objects import GroupKind, Identity, Manifest, key_of
+from gitfleet.api.overrides import OverriddenResource, Override
+from gitfleet.api.placements import Placement, ResourceSelector
+from gitfleet.api.placing_policy import KindPattern
+from gitfleet.api.values import is_reserved_namespace
+from gitfleet.desired.checks.commit import Commit, Refusal, noted
+from gitfleet.desired.known_kinds import BUILT_IN, KnownKinds, kinds_with
+from gitfleet.desired.reading.files import ReadObject
+from gitfleet.desired.texts import DesiredText
+from gitfleet.formats.kinds import is_envelope_kind, is_selectable
+from gitfleet.formats.near_names import nearest
+from gitfleet.formats.sentences import counted
+from gitfleet.formats.texts import FormatsText
+
+_NAMESPACE: Final = GroupKind("", "Namespace")
+
+
+def unknown_selected_kinds(commit: Commit) -> Iterator[Refusal]:
+    """Refuse placements that select a kind or version that nobody knows. `selector_warnings` warns of a selector that
+    the accepted placement has already: its kind went since."""
+    for item, placement in commit.of(Placement):
+        record = commit.accepted.placements.get(placement.key)
+        accepted = set(map(_named, record.placement.selectors)) if record is not None else set()
+        for selector, note in _unknown_selected(placement, commit.kinds):
+            if _named(selector) not in accepted:
+                yield item, note
+
+
+def unknown_overridden_kinds(commit: Commit) -> Iterator[Refusal]:
+    """Refuse overrides for a kind or version that nobody knows. Objects in envelopes may be overridden too; envelopes
+    are opened only for kinds that are not known otherwise."""
+    overrides, kinds = commit.of(Override), commit.kinds
+    if any(note for _, override in overrides for note in _unknown_overridden(override, kinds)):
+        wrapped = (key for keys in carried(commit.manifests).values() for key in keys or ())
+        kinds = kinds_with(commit.manifests, wrapped)
+    for item, override in overrides:
+        yield from noted(item, _unknown_overridden(override, kinds))
+
+
+def selector_warnings(commit: Commit) -> Iterator[Refusal]:
+    """Warn of selectors without effect: of kinds that are gone or are never placed."""
+    for item, placement in commit.of(Placement):
+        yield from ((item, note) for _, note in _unknown_selected(placement, commit.kinds))
+        for index, selector in enumerate(placement.selectors):
+            if not is_selectable(selector.group, selector.kind):
+                yield item, (("spec", "resourceSelectors", index, "kind"), DesiredText.KIND_NEVER_PLACED())
+
+
+def variant_warnings(commit: Commit) -> Iterator[Refusal]:
+    """Warn of selectors that read a label which differs by variant: they select all variants or none."""
+    variants: dict[GroupKind, dict[Identity, list[Manifest]]] = {}
+    for manifest in (manifest for manifest in commit.manifests if manifest.variants):
+        variants.setdefault(manifest.key.group_kind, {}).setdefault(manifest.key.identity, []).append(manifest)
+    for item, placement in commit.of(Placement) if variants else ():
+        for index, selector in enumerate(placement.selectors):
+            keys = selector.label_selector.keys if selector.label_selector is not None else ()
+            for manifests in variants.get(GroupKind(selector.group, selector.kind), {}).values() if keys else ():
+                if len({tuple(manifest.labels.get(key) for key in keys) for manifest in manifests}) > 1:
+                    sentence = DesiredText.LABEL_DIFFERS_BY_VARIANT(key=manifests[0].key)
+                    yield item, (("spec", "resourceSelectors", index, "labelSelector"), sentence)
+                    break
+
+
+def version_warnings(commit: Commit) -> Iterator[Refusal]:
+    """Warn of overrides for another version than their object has: a patch means the fields of one version."""
+    keys = {manifest.key.identity: manifest.key for manifest in commit.manifests}
+    for item, override in commit.of(Override):
+        for index, resource in enumerate(override.resources):
+            key = keys.get((resource.group, resource.kind, override.key.namespace, resource.name))
+            if key is not None and key.version != resource.version:
+                sentence = DesiredText.OVERRIDES_NOTHING_SINCE_WRITTEN(key=key, version=key.version)
+                yield item, (("spec", override.selectors_field, index, "version"), sentence)
+
+
+def undeclared_warnings(commit: Commit) -> Iterator[Refusal]:
+    """Warn of the first object of each kind whose CustomResourceDefinition is not in the repo."""
+    first: dict[GroupKind, ReadObject] = {}
+    declared = commit.kinds.declared.union(commit.config.scopes)
+    for item, manifest in sorted(commit.of(Manifest), key=lambda pair: pair[0].origin):
+        if manifest.key.group_kind not in declared:
+            first.setdefault(manifest.key.group_kind, item)
+    for kind, item in sorted(first.items()):
+        meant = BUILT_IN.meant(kind.group, kind.kind)
+        hint = FormatsText.YOU_MEAN(near=meant) if meant is not None else DesiredText.CLUSTERS_NOT_REFUSE_OBJECTS()
+        yield item, (("kind",), DesiredText.NO_CUSTOMRESOURCEDEFINITION_REPO(hint=hint))
+
+
+def config_kind_warnings(commit: Commit) -> Iterator[Refusal]:
+    """Warn of rules and health checks of kinds that are probably misspelt, and so have no effect."""
+    for item, config in commit.configs:
+        patterns: list[tuple[tuple[str | int, ...], KindPattern | HealthCheck]] = [
+            (("policy", name, number, "kinds", index), pattern)
+            for name, rules in (("allow", config.policy.allow), ("deny", config.policy.deny))
+            for number, rule in enumerate(rules)
+            for index, pattern in enumerate(rule.kinds)
+        ]
+        patterns += [(("healthChecks", index), check) for index, check in enumerate(config.health_checks)]
+        for place, pattern in patterns:
+            misspelt = commit.kinds.misspelt(pattern.group, pattern.kind)
+            if misspelt is not None and "*" not in (pattern.group, pattern.kind):
+                yield item, (("spec", *place, misspelt.field), misspelt.sentence)
+
+
+def lost_namespaces(commit: Commit) -> Iterator[Refusal]:
+    """Refuse to lose the manifest of a Namespace while payload lies in it: it goes on, with all that lies in it."""
+    for name, items, hint in _without_manifest(commit):
+        identity = ("", "Namespace", "", name)
+        if commit.history.version(identity) is not None:
+            further = len(items) - 1
+            more = DesiredText.OTHER_OBJECT(count=counted(further, "other object")) if further else ""
+            sentence = DesiredText.LOST_MANIFEST_STILL_LIE(first=items[0].label, more=more, near=hint)
+            namespace = ReadObject(identity, f"Namespace/{name}", items[0].origin, None)
+            yield namespace, (("metadata", "namespace"), sentence)
+
+
+def missing_namespaces(commit: Commit) -> Iterator[Refusal]:
+    """Refuse payload in a namespace that no manifest ever made."""
+    for name, items, hint in _without_manifest(commit):
+        if commit.history.version(("", "Namespace", "", name)) is None:
+            sentence = DesiredText.NO_NAMESPACE_MANIFEST_REPO(name=name, near=hint)
+            yield from ((item, (("metadata", "namespace"), sentence)) for item in items)
+
+
+def _without_manifest(commit: Commit) -> Iterator[tuple[str, list[ReadObject], str]]:
+    """Each namespace that no manifest makes, sound or faulty, with the payload in it, in the order in which it is
+    written, and the end of a sentence about it. Namespaces that every cluster has by itself need no manifest."""
+    made = {m.key.name: item.origin for item, m in commit.of(Manifest) if m.key.group_kind == _NAMESPACE}
+    inside: dict[str, list[ReadObject]] = {}
+    wrapped: set[str] = set()
+    for item, manifest in commit.of(Manifest):
+        key = manifest.key
+        exists = key.namespace in made or is_reserved_namespace(key.namespace)
+        if key.namespace and not (exists or commit.config.has_namespace(key.namespace)):
+            inside.setdefault(key.namespace, []).append(item)
+        elif is_envelope_kind(key.group, key.kind):
+            keys = map(key_of, (manifest.body.get("data") or {}).values())
+            wrapped |= {key.name for key in keys if key.group_kind == _NAMESPACE}
+    for name, items in sorted(inside.items()):
+        if name not in wrapped and not commit.is_refused("Namespace", name):
+            near = nearest(name, made)
+            hint = DesiredText.YOU_MEAN_2(near=near, made=made[near].path, line=made[near].line) if near else ""
+            yield name, sorted(items, key=lambda item: item.origin), hint
+
+
+_Selected = TypeVar("_Selected", ResourceSelector, OverriddenResource)
+
+
+def _unknown(selected: Iterable[_Selected], at: Location, kinds: KnownKinds) -> Iterator[tuple[_Selected, Break]]:
+    for index, resource in enumerate(selected):
+        misnamed = kinds.misnamed(resource.group, resource.version, resource.kind)
+        if misnamed is not None:
+            yield resource, ((*at, index, misnamed.field), misnamed.sentence)
+
+
+def _unknown_selected(placement: Placement, kinds: KnownKinds) -> Iterator[tuple[ResourceSelector, Break]]:
+    return _unknown(placement.selectors, ("spec", "resourceSelectors"), kinds)
+
+
+def _unknown_overridden(override: Override, kinds: KnownKinds) -> Iterator[Break]:
+    return (note for _, note in _unknown(override.resources, ("spec", override.selectors_field), kinds))
+
+
+def _named(selector: ResourceSelector) -> tuple[str, str, str]:
+    return selector.group, selector.version, selector.kind

@@ -1,0 +1,357 @@
+"""References to objects that are not in the repo. They are allowed, since the objects may come later; only a cluster
+that a placement names must be there. A name that resembles another one is a hint, nothing more."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from gitfleet.api import Break, Location
+from gitfleet.api.cluster_selectors import ClusterSelectorTerm
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.fleet import FleetConfig
+from gitfleet.api.folders import FOLDER, Folder
+from gitfleet.api.freeze_files import Freeze, FreezeOverride
+from gitfleet.api.freezes import FreezeScope
+from gitfleet.api.overrides import Override
+from gitfleet.api.pins import Pin
+from gitfleet.api.placements import RENAMED_FROM, Placement, PlacementKey, SelectionScope
+from gitfleet.api.quarantines import Quarantine
+from gitfleet.api.runs import placement_of
+from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, StagedRun, StagedStrategy, strategy_kind
+from gitfleet.api.values import NamespacedName
+from gitfleet.api.workload_rollouts import AppRollout
+from gitfleet.desired.checks.commit import Commit, Refusal, any_matches, noted
+from gitfleet.desired.reading.files import ReadObject
+from gitfleet.desired.texts import DesiredText
+from gitfleet.formats.canonical_json import canonical_json
+from gitfleet.formats.kinds import is_selectable
+from gitfleet.formats.sentences import named_briefly
+
+_VARIABLE: Final = re.compile(r"\$\{?\s*MEMBER[-_ ]?CLUSTER[^}\"]*\}?", re.IGNORECASE)
+_SOUND: Final = re.compile(
+    r"\$\{MEMBER-CLUSTER-(NAME|(LABEL-KEY|ANNOTATION-KEY|PROPERTY)-[A-Za-z0-9][-A-Za-z0-9_./]*)\}"
+)
+_CORRECT: Final = DesiredText.CORRECT_ADD()
+_REMOVE: Final = DesiredText.CORRECT_REMOVE()
+_NO_VARIABLE: Final = DesiredText.HOLDS_VARIABLE_NOT_EXIST_GOES()
+_AFFINITY: Final = ("spec", "policy", "affinity", "clusterAffinity")
+_REQUIRED: Final = (*_AFFINITY, "requiredDuringSchedulingIgnoredDuringExecution", "clusterSelectorTerms")
+_PREFERRED: Final = (*_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution")
+
+
+def missing_clusters(commit: Commit) -> Iterator[Refusal]:
+    """Refuse placements that name a cluster that the fleet does not have."""
+    for item, placement in commit.of(Placement):
+        for index, name in enumerate(placement.effective_policy.cluster_names):
+            location = ("spec", "policy", "clusterNames", index)
+            yield from noted(item, _cluster(location, name, DesiredText.NOTHING_PLACED(), commit))
+
+
+def reference_warnings(commit: Commit) -> Iterator[Refusal]:
+    """Warn of references and selectors without a match."""
+    for kind, rule in _RULES.items():
+        value: Any
+        for item, value in commit.of(kind):
+            yield from noted(item, rule(value, commit))
+
+
+def _of_placement(placement: Placement, commit: Commit) -> Iterator[Break]:
+    yield from _resources(placement, commit)
+    affinity = placement.effective_policy.affinity
+    yield from _terms(affinity.required, _REQUIRED, commit)
+    for index, preferred in enumerate(affinity.preferred):
+        yield from _term(preferred.preference, (*_PREFERRED, index, "preference"), commit)
+
+
+def _resources(placement: Placement, commit: Commit) -> Iterator[Break]:
+    within = SelectionScope.NAMESPACE_WITH_RESOURCE_SELECTORS
+    homes = (selector.name or "" for selector in placement.selectors if selector.selection_scope is within)
+    home = placement.key.namespace or next(homes, "")
+    for index, selector in enumerate(placement.selectors):
+        location, place = ("spec", "resourceSelectors", index), (selector.group, selector.kind, home)
+        if not is_selectable(selector.group, selector.kind):
+            continue
+        if (selector.group, selector.kind) == FOLDER:
+            folders = commit.named(Folder)
+            if selector.name and selector.name not in folders and not commit.is_refused(selector.kind, selector.name):
+                hint = commit.hint(selector.name, folders, _CORRECT)
+                yield (*location, "name"), DesiredText.SELECTS_NO_NAME(kind=selector.kind, hint=hint)
+            continue
+        if selector.name and not any(commit.has_payload(*place[:2], space, selector.name) for space in {home, ""}):
+            hint = commit.payload_hint(*place, selector.name, _CORRECT)
+            yield (*location, "name"), DesiredText.SELECTS_NO_NAME(kind=selector.kind, hint=hint)
+        by_labels = selector.label_selector
+        if not selector.name and by_labels is None and commit.lacks_kind(*place, version=selector.version):
+            yield (*location, "kind"), DesiredText.SELECTS_NO_KIND(kind=selector.kind)
+        if by_labels is not None and not commit.payload_labels(*place).any_matches(by_labels):
+            yield (*location, "labelSelector"), DesiredText.SELECTS_NO_LABELS(kind=selector.kind)
+
+
+def _of_override(override: Override, commit: Commit) -> Iterator[Break]:
+    namespace = override.key.namespace
+    if (named := override.placement) is not None:
+        key = PlacementKey(namespace if named.scope == "Namespaced" else "", named.name)
+        yield from _placement(("spec", "placement", "name"), key, DesiredText.NOTHING_OVERRIDDEN(), commit)
+    for index, resource in enumerate(override.resources):
+        identity = (resource.group, resource.kind, namespace, resource.name)
+        if not commit.has_payload(*identity):
+            hint = commit.payload_hint(*identity, _CORRECT)
+            location = ("spec", override.selectors_field, index, "name")
+            yield location, DesiredText.OVERRIDES_NO_OBJECT(kind=resource.kind, hint=hint)
+    for index, rule in enumerate(override.rules):
+        terms = ("spec", "policy", "overrideRules", index, "clusterSelector", "clusterSelectorTerms")
+        yield from _terms(rule.cluster_terms or (), terms, commit)
+    yield from _misspelt_variables(override)
+
+
+def _of_folder(folder: Folder, commit: Commit) -> Iterator[Break]:
+    for index, dependency in enumerate(folder.depends_on):
+        at, folders = ("spec", "dependsOn", index), commit.named(Folder)
+        if dependency.folder is None:
+            key = PlacementKey("", dependency.placement or "")
+            yield from _placement((*at, "placement"), key, DesiredText.NEVER_SATISFIED(), commit)
+        elif dependency.folder not in folders and not commit.is_refused(FOLDER.kind, dependency.folder):
+            hint = commit.hint(dependency.folder, folders, _CORRECT)
+            yield (*at, "folder"), DesiredText.NAMES_FOLDER_NOT_REPO(hint=hint)
+
+
+def dependency_errors(commit: Commit) -> Iterator[Refusal]:
+    """Report Folders that depend on themselves, over other Folders or over placements that select them."""
+    folders = {folder.name: (item, folder) for item, folder in commit.of(Folder)}
+    selected = {
+        placement.key.name: [s.name for s in placement.selectors if (s.group, s.kind) == FOLDER and s.name in folders]
+        for _, placement in commit.of(Placement)
+        if not placement.key.namespace
+    }
+
+    def needs(name: str) -> Iterator[str]:
+        for dependency in folders[name][1].depends_on:
+            direct = [dependency.folder] if dependency.folder in folders else []
+            yield from filter(None, direct or selected.get(dependency.placement or "", []))
+
+    reported: set[str] = set()
+    for name in sorted(folders):
+        if name not in reported and (cycle := _cycle(name, needs)):
+            reported.update(cycle)
+            yield folders[name][0], (("spec", "dependsOn"), DesiredText.DEPENDENCY_CYCLE(cycle=" -> ".join(cycle)))
+
+
+def _cycle(name: str, needs: Callable[[str], Iterable[str]]) -> list[str]:
+    """A shortest way from a name back to it; empty where there is none."""
+    ways, visited = [[name]], {name}
+    for way in ways:
+        for needed in needs(way[-1]):
+            if needed == name:
+                return [*way, name]
+            if needed not in visited:
+                visited.add(needed)
+                ways.append([*way, needed])
+    return []
+
+
+def _of_run(run: StagedRun, commit: Commit) -> Iterator[Break]:
+    """A run needs its strategy until it begins, and its placement until it ends."""
+    record = commit.accepted.runs.get(run.key)
+    has_begun = record is not None and bool(record.status.stages)
+    if record is None or not has_begun or not record.finished:
+        consequence = DesiredText.RUN_FAILS() if has_begun else DesiredText.RUN_CANNOT_BEGIN()
+        yield from _placement(("spec", "placementName"), placement_of(run), consequence, commit)
+    strategies, namespace = commit.named(StagedStrategy, run.key.namespace), run.key.namespace
+    is_there = run.strategy_name in strategies
+    if not (has_begun or is_there or commit.is_refused(strategy_kind(namespace), run.strategy_name, namespace)):
+        hint = commit.hint(run.strategy_name, strategies, _CORRECT)
+        yield ("spec", "stagedRolloutStrategyName"), DesiredText.NAMES_STRATEGY_NOT_REPO(hint=hint)
+
+
+def _of_eviction(eviction: Eviction, commit: Commit) -> Iterator[Break]:
+    record = commit.accepted.evictions.get(eviction.name)
+    if record is None or record.executed is None:
+        key, consequence = PlacementKey("", eviction.placement_name), DesiredText.NOTHING_EVICTED()
+        yield from _placement(("spec", "placementName"), key, consequence, commit)
+        yield from _cluster(("spec", "clusterName"), eviction.cluster_name, consequence, commit)
+
+
+def _of_approval(approval: Approval, commit: Commit) -> Iterator[Break]:
+    key, stage = NamespacedName(approval.key.namespace, approval.parent_run or ""), approval.target_stage
+    kind = "StagedUpdateRun" if key.namespace else "ClusterStagedUpdateRun"
+    if stage is None or commit.is_refused(kind, key.name, key.namespace):
+        return
+    runs = commit.named(StagedRun, key.namespace)
+    if (run := runs.get(key.name)) is None:
+        hint = commit.hint(key.name, runs, _REMOVE)
+        yield ("spec", "parentStageRollout"), DesiredText.NAMES_RUN_NOT_REPO(hint=hint)
+    elif (stages := _stages(run, commit)) and stage not in stages:
+        hint = commit.hint(stage, stages, _REMOVE)
+        yield ("spec", "targetStage"), DesiredText.NAMES_STAGE_RUN_NOT(hint=hint)
+
+
+def _stages(run: StagedRun, commit: Commit) -> set[str]:
+    """The stages that a run has, or will have; none where nobody knows."""
+    record = commit.accepted.runs.get(run.key)
+    strategy = commit.named(StagedStrategy, run.key.namespace).get(run.strategy_name)
+    begun = record.status.stages if record is not None else ()
+    return {stage.name for stage in begun or (strategy.stages if strategy is not None else ())}
+
+
+def _of_freeze_override(override: FreezeOverride, commit: Commit) -> Iterator[Break]:
+    windows = {window.name for window in commit.config.freeze_windows}
+    for field, names, existing in (
+        ("windows", override.windows, windows),
+        ("freezes", override.freezes, commit.named(Freeze)),
+    ):
+        for index, name in enumerate(names):
+            if name not in existing and not commit.is_refused("Freeze", name):
+                hint = commit.hint(name, existing, _REMOVE)
+                yield ("spec", field, index), DesiredText.NAMES_NOTHING(meant=hint)
+    yield from _of_scope(override.scope, ("spec", "scope"), commit)
+
+
+def _of_config(config: FleetConfig, commit: Commit) -> Iterator[Break]:
+    for index, window in enumerate(config.freeze_windows):
+        yield from _of_scope(window.scope, ("spec", "freezeWindows", index, "scope"), commit)
+
+
+def _of_scope(scope: FreezeScope, location: Location, commit: Commit) -> Iterator[Break]:
+    """The parts of a scope that match nothing: objects that were to be frozen would move."""
+    for word, patterns, names in (
+        ("placement", scope.placements, commit.placement_names),
+        ("stage", scope.stages, commit.stage_names),
+    ):
+        for index, pattern in enumerate(patterns):
+            if not any_matches(pattern, names):
+                hint = commit.hint(pattern, names, _REMOVE)
+                yield (*location, f"{word}s", index), DesiredText.MATCHES_NONE(word=word, hint=hint)
+    if scope.clusters is not None and not commit.cluster_labels.any_matches(scope.clusters):
+        yield (*location, "clusters"), DesiredText.MATCHES_NONE(word="cluster", hint=_REMOVE)
+
+
+def _placement(location: Location, key: PlacementKey, consequence: str, commit: Commit) -> Iterator[Break]:
+    if commit.lacks(key):
+        hint = commit.hint(key.name, commit.named(Placement, key.namespace), _CORRECT)
+        yield location, DesiredText.NAMES_PLACEMENT_NOT_REPO(so=consequence, hint=hint)
+
+
+def _cluster(location: Location, name: str, consequence: str, commit: Commit) -> Iterator[Break]:
+    if commit.lacks_cluster(name):
+        hint = commit.hint(name, commit.named(MemberCluster), _CORRECT)
+        yield location, DesiredText.NAMES_CLUSTER_NOT_REPO(so=consequence, hint=hint)
+
+
+def _terms(terms: Iterable[ClusterSelectorTerm], location: Location, commit: Commit) -> Iterator[Break]:
+    for index, term in enumerate(terms):
+        yield from _term(term, (*location, index), commit)
+
+
+def _term(term: ClusterSelectorTerm, location: Location, commit: Commit) -> Iterator[Break]:
+    """The labels alone: which properties a cluster has shows only when it answers."""
+    if term.label_selector is not None and not commit.cluster_labels.any_matches(term.label_selector):
+        yield (*location, "labelSelector"), DesiredText.SELECTS_NO_LABELS(kind="cluster")
+
+
+def _misspelt_variables(override: Override) -> Iterator[Break]:
+    for index, rule in enumerate(override.rules):
+        for number, patch in enumerate(rule.patches):
+            text = canonical_json(patch.operand).decode() if patch.op != "remove" else ""
+            if any(_SOUND.fullmatch(match[0]) is None for match in _VARIABLE.finditer(text)):
+                location = ("spec", "policy", "overrideRules", index, "jsonPatchOverrides", number, "value")
+                yield location, _NO_VARIABLE
+
+
+def _names_placement(
+    *location: str, consequence: str, key: Callable[[Any], PlacementKey]
+) -> Callable[[Any, Commit], Iterator[Break]]:
+    return lambda value, commit: _placement(location, key(value), consequence, commit)
+
+
+_RULES: Final[Mapping[type, Callable[[Any, Commit], Iterator[Break]]]] = {
+    Placement: _of_placement,
+    Override: _of_override,
+    StagedRun: _of_run,
+    Eviction: _of_eviction,
+    Approval: _of_approval,
+    FreezeOverride: _of_freeze_override,
+    Freeze: lambda freeze, commit: _of_scope(freeze.scope, ("spec", "scope"), commit),
+    FleetConfig: _of_config,
+    Folder: _of_folder,
+    DisruptionBudget: _names_placement(
+        "metadata", "name", consequence=DesiredText.LIMITS_NOTHING(), key=lambda budget: PlacementKey("", budget.name)
+    ),
+    AppRollout: _names_placement(
+        *("spec", "placementRef", "name"),
+        consequence=DesiredText.NOTHING_ROLLED_OUT(),
+        key=lambda rollout: rollout.placement,
+    ),
+    Quarantine: _names_placement(
+        "spec", "placement", consequence=DesiredText.ABOUT_NOTHING(), key=lambda quarantine: quarantine.placement
+    ),
+    Pin: _names_placement("spec", "placement", consequence=DesiredText.ABOUT_NOTHING(), key=lambda pin: pin.placement),
+}
+
+
+_LOCATION: Final = ("metadata", "annotations", RENAMED_FROM)
+_MOST_NAMED: Final = 3
+
+
+def rename_refusals(commit: Commit) -> Iterator[Refusal]:
+    """Refuse new placements that cannot take over the record that they name."""
+    renames = list(_renames(commit))
+    origins = {placement.key: item.origin for item, placement in commit.of(Placement)} if renames else {}
+    for item, key, old, first in renames:
+        if first is not item:
+            sentence = DesiredText.RENAMED_BY_ANOTHER(old=old, other=first.label, origin=first.origin)
+            yield item, (_LOCATION, sentence)
+        elif old in origins:
+            yield item, (_LOCATION, DesiredText.RENAMED_PLACEMENT_THERE(old=old, origin=origins[old]))
+        elif old in commit.accepted.placements and (places := list(_places_naming(old, key, commit))):
+            named_in = named_briefly(places, _MOST_NAMED)
+            yield item, (_LOCATION, DesiredText.RENAMED_PLACEMENT_NAMED(old=old, places=named_in, key=key))
+
+
+def rename_warnings(commit: Commit) -> Iterator[Refusal]:
+    """Warn of new placements that name one without a record."""
+    for item, _, old, _ in _renames(commit):
+        if old not in commit.accepted.placements:
+            yield item, (_LOCATION, DesiredText.RENAMED_PLACEMENT_UNKNOWN(old=old))
+
+
+def _renames(commit: Commit) -> Iterator[tuple[ReadObject, PlacementKey, PlacementKey, ReadObject]]:
+    """The new placements that name another one, each with both keys and the first that takes that one over: one that
+    has done so already, else the first by path."""
+    accepted = commit.accepted
+    named = [
+        (placement.key in accepted.placements, item.origin, item, placement.key, old)
+        for item, placement in commit.of(Placement)
+        if (old := placement.renamed_from) is not None
+    ]
+    first: dict[PlacementKey, ReadObject] = {}
+    for is_known, _, item, key, old in sorted(named, key=lambda row: (not row[0], row[1])):
+        if is_known and old in accepted.placements:
+            continue
+        first.setdefault(old, item)
+        if not is_known:
+            yield item, key, old, first[old]
+
+
+def _places_naming(old: PlacementKey, key: PlacementKey, commit: Commit) -> Iterator[str]:
+    """Where a gate, an override or a rollout has the old name, which would count for nothing after the rename."""
+    for item in commit.objects.values():
+        match item.value:
+            case Pin() | Quarantine() | AppRollout() as value:
+                names = value.placement == old
+            case Override(placement=named) as value if named is not None:
+                names = PlacementKey(value.key.namespace if named.scope == "Namespaced" else "", named.name) == old
+            case DisruptionBudget() as value:
+                names = PlacementKey("", value.name) == old
+            case StagedRun() as value:
+                run = commit.accepted.runs.get(value.key)
+                names = placement_of(value) == old and run is not None and not run.finished
+            case Freeze() as value:
+                names = value.scope.has(old) and not value.scope.has(key)
+            case FleetConfig() as value:
+                names = any(window.scope.has(old) and not window.scope.has(key) for window in value.freeze_windows)
+            case _:
+                continue
+        if names:
+            yield str(item.origin)

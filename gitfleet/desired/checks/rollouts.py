@@ -1,0 +1,228 @@
+"""Workload rollouts: one of each name, one for each workload on a cluster, and only of workloads that can be moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from gitfleet.api import Break, Location
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.objects import GroupKind, Identity, ObjectKey
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.rollout_plans import OnFailure, RolloutPlan, RolloutWebhook
+from gitfleet.api.scalers import is_scaled_by, scalers_of
+from gitfleet.api.workload_records import RollingState
+from gitfleet.api.workload_rollouts import WORKLOAD_KINDS, AppRollout, RolloutTrait, WorkloadRollout
+from gitfleet.desired.checks.commit import Commit, Refusal, noted
+from gitfleet.desired.known_kinds import KnownKinds, is_kubernetes_group
+from gitfleet.desired.reading.files import ReadObject
+from gitfleet.desired.texts import DesiredText
+from gitfleet.formats.kinds import BUILT_IN_KINDS
+
+_API_FIELDS: Final = {"group": "apiVersion", "kind": "kind"}
+_DAEMON_SET: Final = GroupKind("apps", "DaemonSet")
+_TARGET: Final = ("spec", "targetRef")
+_KINDS: Final = ", ".join(sorted(kind.kind for kind in WORKLOAD_KINDS))
+_Clusters = Mapping[str, Mapping[str, str]]
+"""The labels of each cluster by its name."""
+_EVERY: Final = "*every*"
+"""Stands for all clusters, or components, of a rollout that selects none of them."""
+_SOME: Final = "*some*"
+"""Stands for any cluster, or component, that an earlier rollout is for."""
+_Workload = Identity | tuple[str, PlacementKey]
+"""A workload, or one of those that a placement has in a namespace."""
+
+
+def rollout_refusals(commit: Commit) -> Iterator[Refusal]:
+    """Refuse rollouts of one name or of one workload, of which the one in force stays. A rollout of another namespace
+    takes nothing from those of the workload's own namespace."""
+    rollouts = sorted(_rollouts(commit), key=lambda pair: (_reaches_out(pair[1]), commit.standing(pair[0])))
+    first: dict[object, ReadObject] = {}
+    renamed: set[Identity] = set()
+    for item, rollout in rollouts:
+        standing = first.setdefault(rollout.key, item)
+        if standing is not item:
+            renamed.add(item.identity)
+            sentence = DesiredText.NAME_TOO_WORKLOAD_ROLLOUT(other=standing.label, origin=standing.origin)
+            yield item, (("metadata", "name"), sentence)
+    clusters = {name: cluster.scheduling_labels for name, cluster in commit.named(MemberCluster).items()}
+    yield from _same_workload([pair for pair in rollouts if pair[0].identity not in renamed], clusters)
+
+
+def workload_refusals(commit: Commit) -> Iterator[Refusal]:
+    """Refuse rollouts to a size that an autoscaler sets, of kinds that do not exist or cannot be moved, and rollouts of
+    DaemonSets that are to go back."""
+    rollouts = commit.of(RolloutTrait)
+    scalers = scalers_of(commit.manifests) if rollouts else {}
+    for item, rollout in rollouts:
+        plan = rollout.rollout_plan
+        for workload, place in rollout.workloads:
+            scaler = scalers.get(workload.identity) if plan.target_size is not None else None
+            if scaler is not None:
+                yield item, (place, DesiredText.IS_SCALED(scaled_by=is_scaled_by(scaler)))
+            yield from noted(item, _unknown(workload, place, commit.kinds))
+        yield from noted(item, _unmovable(rollout.target.group_kind))
+        if rollout.target.group_kind == _DAEMON_SET:
+            yield from noted(item, _one_way(plan))
+
+
+def workload_warnings(commit: Commit) -> Iterator[Refusal]:
+    """Warn of rollouts of a kind that may have no handler, and of workloads that no manifest has. A rollout that says
+    on which `clusters` its workloads are may name some that live there without a manifest; sources leave once they have
+    done their part."""
+    for item, rollout in commit.of(RolloutTrait):
+        yield from noted(item, _unhandled(rollout, commit.kinds))
+        for workload, place in rollout.workloads if rollout.clusters is None else ():
+            is_source = workload != rollout.target
+            is_missing = not commit.has_payload(*workload.identity)
+            if is_missing and not (is_source and _leaves(workload, rollout, commit)):
+                hint = commit.payload_hint(*workload.identity, DesiredText.CORRECT_ADD_MANIFEST())
+                consequence = DesiredText.NO_PODS_TAKEN_FROM() if is_source else DesiredText.NOTHING_ROLLED_OUT()
+                sentence = DesiredText.NAMES_NO_MANIFEST_REPO(workload=workload.kind, so=consequence, hint=hint)
+                yield item, ((*place, "name"), sentence)
+
+
+def _rollouts(commit: Commit) -> list[tuple[ReadObject, WorkloadRollout]]:
+    return [*commit.of(RolloutTrait), *commit.of(AppRollout)]
+
+
+def _reaches_out(rollout: WorkloadRollout) -> bool:
+    workloads = rollout.workloads if isinstance(rollout, RolloutTrait) else ()
+    return any(workload.namespace != rollout.key.namespace for workload, _ in workloads)
+
+
+def _leaves(source: ObjectKey, rollout: RolloutTrait, commit: Commit) -> bool:
+    """Whether a source is still on clusters, or its pods are gone."""
+    is_applied = any(source in inventory for inventory in commit.accepted.inventory.values())
+    record = commit.accepted.rollouts.get(rollout.key)
+    states = {status.rolling_state for status in record.clusters} if record is not None else set()
+    return is_applied or states == {RollingState.SUCCEEDED}
+
+
+def _unknown(workload: ObjectKey, place: Location, kinds: KnownKinds) -> Iterator[Break]:
+    """A kind that a group of Kubernetes does not have."""
+    misspelt = kinds.misspelt(workload.group, workload.kind) if is_kubernetes_group(workload.group) else None
+    if misspelt is not None:
+        yield (*place, _API_FIELDS[misspelt.field]), misspelt.sentence
+
+
+def _unmovable(kind: GroupKind) -> Iterator[Break]:
+    """A target of one of Kubernetes' own kinds that is no workload, or under a group that has it no more. Sources are
+    of the target's kind."""
+    if kind not in BUILT_IN_KINDS or kind in WORKLOAD_KINDS:
+        return
+    if any(is_kubernetes_group(movable.group) and movable.kind == kind.kind for movable in WORKLOAD_KINDS):
+        yield (*_TARGET, "apiVersion"), DesiredText.NO_CLUSTERS_STILL_SERVE(kind=kind.kind)
+    else:
+        yield (*_TARGET, "kind"), DesiredText.NO_KIND_ROLLOUT_MOVE(kinds=_KINDS)
+
+
+def _unhandled(rollout: RolloutTrait, kinds: KnownKinds) -> Iterator[Break]:
+    """A target of another kind: handlers of third parties are installed in the process that runs."""
+    kind = rollout.target.group_kind
+    if kind not in WORKLOAD_KINDS and kind not in BUILT_IN_KINDS:
+        misspelt = kinds.misspelt(kind.group, kind.kind)
+        sentence = DesiredText.NO_KIND_ROLLOUT_MOVE_ITSELF(kinds=_KINDS)
+        sentence = DesiredText.WHERE_GITFLEET_RUNS(sentence=sentence, kind=kind)
+        yield (*_TARGET, "kind"), misspelt.sentence if misspelt is not None else sentence
+
+
+def _one_way(plan: RolloutPlan) -> Iterator[Break]:
+    """Steps back, which a DaemonSet cannot take: its controller makes pods of its newest template alone."""
+    if plan.revert_on_delete:
+        yield ("spec", "rolloutPlan", "revertOnDelete"), DesiredText.CANNOT_GO_BACK_DAEMON_SET()
+    hooks: list[tuple[Location, RolloutWebhook]]
+    hooks = [(("rolloutWebhooks", index), hook) for index, hook in enumerate(plan.webhooks)]
+    for number, batch in enumerate(plan.batches):
+        location = "rolloutBatches", number, "batchRolloutWebhooks"
+        hooks += [((*location, index), hook) for index, hook in enumerate(batch.webhooks)]
+    for place, hook in hooks:
+        if hook.on_failure is OnFailure.ROLLBACK:
+            yield ("spec", "rolloutPlan", *place, "onFailure"), DesiredText.CANNOT_GO_BACK_DAEMON_SET()
+
+
+@dataclass(slots=True)
+class _Taken:
+    """Which rollouts move a workload, by component and cluster, so that no two of them need be compared that have
+    nothing in common."""
+
+    clusters: _Clusters
+    earlier: list[tuple[ReadObject, WorkloadRollout]] = field(default_factory=list)
+    _numbers: dict[tuple[_Workload, str, str], list[int]] = field(default_factory=dict)
+    _selected: dict[int, tuple[str, ...] | None] = field(default_factory=dict)
+
+    def add(self, item: ReadObject, rollout: WorkloadRollout) -> None:
+        """Note all that a rollout moves."""
+        number, on, component = len(self.earlier), self._clusters_of(rollout), _component(rollout)
+        self.earlier.append((item, rollout))
+        if on == ():
+            return
+        for workload, _ in _workloads(rollout):
+            for of in (component or _EVERY, _SOME):
+                for cluster in (*(on if on is not None else (_EVERY,)), _SOME):
+                    self._numbers.setdefault((workload, of, cluster), []).append(number)
+
+    def before(self, workload: _Workload, rollout: WorkloadRollout) -> Iterator[tuple[ReadObject, str]]:
+        """Those that move a workload of the rollout already, in order, with the first cluster that both are for ("":
+        both are for every one)."""
+        on, component = self._clusters_of(rollout), _component(rollout)
+        if on == ():
+            return
+        numbers = set[int]()
+        for of in (component, _EVERY) if component else (_SOME,):
+            for cluster in (*on, _EVERY) if on is not None else (_SOME,):
+                numbers.update(self._numbers.get((workload, of, cluster), ()))
+        for number in sorted(numbers):
+            item, earlier = self.earlier[number]
+            yield item, _first(on, self._clusters_of(earlier))
+
+    def _clusters_of(self, rollout: WorkloadRollout) -> tuple[str, ...] | None:
+        """The clusters that a rollout selects, by name; None for every one."""
+        selector = rollout.clusters
+        if selector is None:
+            return None
+        if id(rollout) not in self._selected:
+            names = (name for name, labels in self.clusters.items() if selector.matches(labels))
+            self._selected[id(rollout)] = tuple(sorted(names))
+        return self._selected[id(rollout)]
+
+
+def _same_workload(rollouts: Sequence[tuple[ReadObject, WorkloadRollout]], clusters: _Clusters) -> Iterator[Refusal]:
+    """Refuse rollouts of a workload that an earlier one moves on one of their clusters."""
+    taken = _Taken(clusters)
+    for item, rollout in rollouts:
+        refusals = [
+            (item, (place, _sentence(earlier, where)))
+            for workload, place in _workloads(rollout)
+            for earlier, where in taken.before(workload, rollout)
+        ]
+        yield from refusals
+        if not refusals:
+            taken.add(item, rollout)
+
+
+def _sentence(earlier: ReadObject, where: str) -> str:
+    on = f" on {where}" if where else ""
+    way = DesiredText.REMOVE_ONE_TWO()
+    return DesiredText.MOVED_ALREADY(other=earlier.label, origin=earlier.origin, on=on, way=way)
+
+
+def _workloads(rollout: WorkloadRollout) -> Iterator[tuple[_Workload, Location]]:
+    """What a rollout moves, and the field that says so: a workload, or one of those of a placement."""
+    match rollout:
+        case RolloutTrait():
+            yield from ((workload.identity, field) for workload, field in rollout.workloads)
+        case AppRollout():
+            yield (rollout.key.namespace, rollout.placement), ("spec", "placementRef")
+
+
+def _component(rollout: WorkloadRollout) -> str:
+    """The one workload of a placement that a rollout moves, "" where it does not say."""
+    return next(iter(rollout.component_list), "") if isinstance(rollout, AppRollout) else ""
+
+
+def _first(first: tuple[str, ...] | None, second: tuple[str, ...] | None) -> str:
+    if first is None or second is None:
+        return next(iter(first or second or ()), "")
+    return next(name for name in first if name in set(second))

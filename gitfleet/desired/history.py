@@ -1,0 +1,265 @@
+"""The last good version of each object (ARCHITECTURE.md, invariant 2): what was in force before this commit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TypeVar
+
+from gitfleet.api import write
+from gitfleet.api.clusters import CLUSTER_GROUP, MemberCluster
+from gitfleet.api.faults import are_all_listed, is_error
+from gitfleet.api.fleet import FleetConfig
+from gitfleet.api.folders import FOLDER_FILE, Folder
+from gitfleet.api.objects import Identity, Manifest, Origin
+from gitfleet.api.overrides import OverrideKey
+from gitfleet.api.placements import PLACEMENT_GROUP, RENAMED_FROM, Placement, PlacementKey
+from gitfleet.api.staged import EVICTION
+from gitfleet.api.values import NamespacedName
+from gitfleet.api.workload_records import RolloutRecord
+from gitfleet.api.workload_rollouts import ROLLOUT_KINDS, AppRollout, RolloutTrait, WorkloadRollout
+from gitfleet.desired.reading.files import FileReading, ReadObject, payload_identity, variant_identity
+from gitfleet.desired.reading.folders import FolderLayout
+from gitfleet.desired.reading.paths import is_build_file, is_folder_file
+from gitfleet.desired.reading.request import DesiredRequest
+from gitfleet.desired.texts import DesiredText
+
+_Leaving = TypeVar("_Leaving", Placement, MemberCluster)
+_PLACEMENT_KINDS = ("ClusterResourcePlacement", "ResourcePlacement")
+_OVERRIDE_KINDS = ("ClusterResourceOverride", "ResourceOverride")
+
+
+class History:
+    """What was in force before this commit, as far as the request has it.
+
+    The sources: the older versions that the state branch names, the changed files as they were at the observed commit,
+    the accepted state, and the newest snapshots of the placements.
+    """
+
+    def __init__(self, request: DesiredRequest, layout: FolderLayout | None = None) -> None:
+        self._request = request
+        self._layout = layout or FolderLayout()
+        self._readings: dict[str, FileReading | None] = {}
+
+    def last_good(self, item: ReadObject) -> ReadObject | None:
+        """Return the last good version of an object that is refused. If only objects in other files changed, this is
+        the object itself; payload that is not placed needs none."""
+        is_itself = not isinstance(item.value, Manifest) and self.was_in_force(item)
+        return self.version(item.identity, item.origin.path) or (item if is_itself else None)
+
+    def version(self, identity: Identity, path: str = "") -> ReadObject | None:
+        """Return the version of an object that was in force: as accepted, else as its file had it, else as placed last.
+        `path` is its origin where no other is known."""
+        return (
+            self._accepted(identity, path)
+            or self.previous(identity)
+            or self.placed.get(identity)
+            or self._rollout(identity, path)
+        )
+
+    def former(self, item: ReadObject) -> ReadObject | None:
+        """Return the placement that a refused one was to take over: it has the record until then."""
+        group, kind, namespace, _ = item.identity
+        name = _renamed_from(item.value)
+        return None if name is None else self._accepted((group, kind, namespace, name), item.origin.path)
+
+    def previous(self, identity: Identity) -> ReadObject | None:
+        """Return the version of an object that its file had, if that file changed or has an error."""
+        return self._older.get(identity) or self._in_changed_files.get(identity)
+
+    def of_path(self, path: str, area: str) -> Iterator[ReadObject]:
+        """Yield the objects that were accepted from a file, and from all files below `area`."""
+        yield from self._older_of.get(path, ())
+        for file in (*self._older_of, *self._request.before):
+            if is_within(file, area):
+                yield from self._older_of.get(file, ())
+                yield from self._in_force(file)
+        everything = self._request.changed is None or is_build_file(path) or is_folder_file(path)
+        for item, manifest in self._placed_manifests:  # no blob has what is built, or what a Folder gives
+            if is_within(item.origin.path, area) and (everything or manifest.folder or not item.origin.blob):
+                yield item
+
+    def of_folder(self, name: str) -> Iterator[ReadObject]:
+        """Yield the placed objects of a Folder, of all its variants."""
+        yield from (item for item, manifest in self._placed_manifests if manifest.folder == name)
+
+    def was_in_force(self, item: ReadObject) -> bool:
+        """Whether an object was in force before this commit, which does not change its file."""
+        changed, accepted, path = self._request.changed, self._request.accepted, item.origin.path
+        is_same = accepted.observed_commit is not None and changed is not None and path not in changed
+        return is_same and are_all_listed(accepted.faults, path) and not self._was_refused(item)
+
+    def _was_refused(self, item: ReadObject) -> bool:
+        return item.label in self._refused_labels.get(item.origin.path, ())
+
+    @cached_property
+    def placed(self) -> Mapping[Identity, ReadObject]:
+        """The payload of the placements' newest snapshots; the version that was taken last where they differ."""
+        return {item.identity: item for item in self._in_snapshots()}
+
+    @cached_property
+    def _placed_manifests(self) -> Sequence[tuple[ReadObject, Manifest]]:
+        return [(item, item.value) for item in self.placed.values() if isinstance(item.value, Manifest)]
+
+    @cached_property
+    def _older_of(self) -> Mapping[str, list[ReadObject]]:
+        """By faulty path, the older versions that the state branch names."""
+        items: dict[str, list[ReadObject]] = {}
+        for path, versions in sorted(self._request.last_good.items()):
+            for version in versions:
+                reading = version.source.read(version.path, self._request.contents)
+                objects = reading.objects if reading is not None else ()
+                items.setdefault(path, []).extend(o for o in objects if o.origin.document in version.documents)
+        return items
+
+    @cached_property
+    def _older(self) -> Mapping[Identity, ReadObject]:
+        return _by_identity(item for items in self._older_of.values() for item in items)
+
+    @cached_property
+    def _in_changed_files(self) -> Mapping[Identity, ReadObject]:
+        return _by_identity(item for path in sorted(self._request.before) for item in self._in_force(path))
+
+    @cached_property
+    def _refused_labels(self) -> Mapping[str, set[str]]:
+        labels: dict[str, set[str]] = {}
+        for fault in filter(is_error, self._request.accepted.faults):
+            labels.setdefault(fault.path, set()).add(fault.object)
+        return labels
+
+    def _in_force(self, path: str) -> Iterator[ReadObject]:
+        """Yield the objects of a changed file that were in force at the observed commit. One that was refused is left
+        out; of doubles in the file the first one was in force."""
+        reading = self._reading(path)
+        if reading is None:
+            return
+        counts = Counter(item.identity for item in reading.objects)
+        all_listed = are_all_listed(self._request.accepted.faults, path)
+        for item in reading.objects:
+            was_taken = all_listed or self._accepted(item.identity, path) or item.identity in self.placed
+            is_sound = not self._was_refused(item) or counts[item.identity] > 1 or isinstance(item.value, FleetConfig)
+            if was_taken and is_sound and item.identity not in self._older:
+                yield item
+        for item in reading.faulty:
+            accepted = self._accepted(item.identity, path)
+            if accepted is not None and item.identity not in self._older:
+                yield accepted
+
+    def _reading(self, path: str) -> FileReading | None:
+        if path not in self._readings:
+            source = self._request.before.get(path)
+            self._readings[path] = source.read(path, self._request.contents) if source is not None else None
+        return self._readings[path]
+
+    def _in_snapshots(self) -> Iterator[ReadObject]:
+        records = self._request.accepted.placements.values()
+        newest = [record.latest_resources for record in records if record.latest_resources is not None]
+        for snapshot in sorted(newest, key=lambda snapshot: (snapshot.created, snapshot.placement)):
+            for ref, manifest in zip(snapshot.documents, snapshot.manifests or (), strict=False):
+                # What was rendered has no blob of the config repo: it is written out again with the next snapshot.
+                blob = "" if ref.rendered or is_build_file(ref.path) else ref.blob
+                origin = Origin(ref.path, manifest.origin.line, blob, ref.document)
+                identity = payload_identity(manifest.key.identity)
+                for variant in manifest.variants or ("",):
+                    folder, variants = manifest.folder or self._governing(ref.path), (variant,) * bool(variant)
+                    value = replace(manifest, origin=origin, folder=folder, variants=variants)
+                    yield ReadObject(variant_identity(identity, folder, variant), str(manifest.key), origin, value)
+
+    def _governing(self, path: str) -> str:
+        """The name of the Folder that governs a path; of one that cannot be read now, the name that it had."""
+        directory = self._layout.at(path)
+        if directory is None or directory in self._layout.names:
+            return self._layout.names.get(directory or "", "")
+        file = f"{directory}/{FOLDER_FILE}"
+        reading = self._reading(file)
+        items = (*self._older_of.get(file, ()), *(reading.objects if reading is not None else ()))
+        return next((item.value.name for item in items if isinstance(item.value, Folder)), "")
+
+    def _accepted(self, identity: Identity, path: str) -> ReadObject | None:
+        """The accepted version of a placement, cluster, override or eviction; of one that is leaving as it was before
+        (decision D33)."""
+        group, kind, namespace, name = identity
+        accepted = self._request.accepted
+        value: Placement | MemberCluster | object | None = None
+        origin: Origin | None = None
+        if (group, kind) == (CLUSTER_GROUP, "MemberCluster") and (cluster := accepted.clusters.get(name)):
+            value, origin = _staying(cluster), cluster.origin
+        elif group != PLACEMENT_GROUP:
+            return None
+        elif kind in _PLACEMENT_KINDS and (record := accepted.placements.get(PlacementKey(namespace, name))):
+            value, origin = _staying(record.placement), record.placement.origin
+        elif kind in _OVERRIDE_KINDS and (snapshots := accepted.overrides.get(OverrideKey(namespace, name))):
+            value, origin = snapshots[-1].override, snapshots[-1].override.origin
+        elif kind == EVICTION:
+            value = accepted.evictions.get(name)
+        return ReadObject(identity, _label(identity), origin or Origin(path, 1), value) if value is not None else None
+
+    def _rollout(self, identity: Identity, path: str) -> ReadObject | None:
+        """A workload rollout as it was accepted last; its file says more, where it is known."""
+        _, kind, namespace, name = identity
+        record = self._request.accepted.rollouts.get(NamespacedName(namespace, name))
+        if kind not in ROLLOUT_KINDS or record is None or record.kind != kind:
+            return None
+        return ReadObject(identity, _label(identity), Origin(path, 1), rollout_of(record))
+
+
+def rollout_of(record: RolloutRecord) -> WorkloadRollout:
+    """Return the rollout that was accepted last, as it would be written."""
+    rollout: WorkloadRollout
+    if record.target_ref is not None:
+        rollout = RolloutTrait(
+            key=record.key,
+            kind=record.kind,
+            target_ref=record.target_ref,
+            source_ref=record.source_ref,
+            rollout_plan=record.rollout_plan,
+            clusters=record.clusters_selector,
+            order=record.order,
+        )
+    elif record.placement_ref is not None:
+        rollout = AppRollout(
+            key=record.key,
+            kind=record.kind,
+            placement_ref=record.placement_ref,
+            target_revision=record.target_revision,
+            source_revision=record.source_revision,
+            component_list=record.component_list,
+            rollout_plan=record.rollout_plan,
+            clusters=record.clusters_selector,
+            order=record.order,
+        )
+    else:
+        raise ValueError(DesiredText.RECORD_NAMES_NEITHER_WORKLOAD_NOR(record=record.key))
+    return replace(rollout, body=write(rollout))
+
+
+def is_within(path: str, area: str) -> bool:
+    """Whether a path is another one or lies below it."""
+    return path == area or path.startswith(f"{area}/")
+
+
+def _by_identity(items: Iterator[ReadObject]) -> dict[Identity, ReadObject]:
+    """The first item of each identity."""
+    first: dict[Identity, ReadObject] = {}
+    for item in items:
+        first.setdefault(item.identity, item)
+    return first
+
+
+def _renamed_from(value: object) -> str | None:
+    """The former name of a placement, as it was read or is written."""
+    if isinstance(value, Placement):
+        return value.annotations.get(RENAMED_FROM)
+    for part in ("metadata", "annotations", RENAMED_FROM):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value if isinstance(value, str) else None
+
+
+def _label(identity: Identity) -> str:
+    return "/".join(part for part in identity[1:] if part)
+
+
+def _staying(value: _Leaving) -> _Leaving:
+    return value if value.deleting is None else replace(value, deleting=None)

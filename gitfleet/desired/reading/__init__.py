@@ -1,0 +1,1 @@
+"""reading: files become typed objects, or faults with path, line and field."""

@@ -1,0 +1,117 @@
+"""The rules of `.gitfleetignore`, in gitignore's syntax: which files of a commit gitfleet does not read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from pathspec import GitIgnoreSpec
+from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+from gitfleet.desired.texts import DesiredText
+from gitfleet.formats.yaml_reader import LineFault
+
+_LONGEST_PATTERN: Final = 500
+_MOST_RULES: Final = 1000
+"""Each costs time for every path of the commit."""
+_ANY_START: Final = "^(?:.+/)?"
+_ANY_FOLDERS: Final = "(?:/.+)?"
+_ANY_TEXT: Final = "[^/]*"
+"""How pathspec writes `**/` at the beginning, `/**` in between, and `*`."""
+_KNOWN_SPELLING: Final = re.compile(
+    rf"\.|(?:\^(?:{re.escape(_ANY_START[1:])})?)?"
+    rf"(?:{re.escape(_ANY_FOLDERS)}|{re.escape(_ANY_TEXT)}|\[\^/\]\+|\[\^?\]?[^\]]*\]|\\.|[^\\.^$*+?{{}}\[\]|()])*+"
+    r"(?:\(\?P<ps_d>/\)|\(\?:\(\?P<ps_d>/\)\|\$\))?",
+    re.DOTALL,
+)
+"""All that pathspec makes of patterns, as of 1.1: with another repetition than these, matching could take for ever."""
+
+_BRACKET: Final = re.compile(r"\\.|\[\^/\]|(\[\^?\]?[^\]]*\])", re.DOTALL)
+"""A bracket of a pattern, beside what is escaped and pathspec's own `[^/]`."""
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreRules:
+    """The rules of an ignore file, each with its line, and a fault for each line that is none.
+
+    The repo is not trusted: matching takes time that grows as the path does, whatever the rules are.
+    """
+
+    rules: Sequence[tuple[int, GitIgnoreSpecPattern]] = ()
+    faults: Sequence[LineFault] = ()
+    _all: GitIgnoreSpec = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_all", GitIgnoreSpec([rule for _, rule in self.rules], backend="simple"))
+
+    def __bool__(self) -> bool:
+        return bool(self.rules)
+
+    def hide(self, path: str) -> bool:
+        """Whether a path is ignored."""
+        return bool(self.rules) and self._all.match_file(path)
+
+
+def read_ignore(content: bytes) -> IgnoreRules:
+    """The rules of an ignore file with this content."""
+    rules: list[tuple[int, GitIgnoreSpecPattern]] = []
+    faults: list[LineFault] = []
+    for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        if len(rules) >= _MOST_RULES:
+            faults.append((number, DesiredText.MORE_RULES_NOT_READ(most_rules=_MOST_RULES)))
+            break
+        if "\ufffd" in line:
+            faults.append((number, DesiredText.NOT_UTF_TEXT()))
+            continue
+        if len(line) > _LONGEST_PATTERN:
+            faults.append((number, DesiredText.LONGER_CHARACTERS_SIMPLIFY_PATTERN(longest_pattern=_LONGEST_PATTERN)))
+            continue
+        try:
+            patterns = _patterns(line)
+        except (ValueError, re.error):
+            faults.append((number, DesiredText.NOT_GITIGNORE_PATTERN()))
+            continue
+        if all(_KNOWN_SPELLING.fullmatch(regex) for regex, _ in patterns):
+            made = ((re.compile(_within_names(_without_retries(regex))), include) for regex, include in patterns)
+            rules += ((number, GitIgnoreSpecPattern(*pattern)) for pattern in made)
+        else:
+            faults.append((number, DesiredText.NO_PATTERN_GITFLEET_MATCHES_INSTALLED()))
+    return IgnoreRules(tuple(rules), tuple(faults))
+
+
+def _patterns(line: str) -> list[tuple[str, bool | None]]:
+    """The regular expressions that pathspec makes of a line, and whether what they match is ignored."""
+    patterns = GitIgnoreSpec.from_lines([line], backend="simple").patterns
+    return [(pattern.regex.pattern, pattern.include) for pattern in patterns if pattern.regex is not None]
+
+
+def _without_retries(regex: str) -> str:
+    """The regular expression of a gitignore pattern, so that matching it tries no place twice: of what a wildcard is
+    followed by, the first occurrence leaves most to the wildcards after it. The last `**` may take as much as it can,
+    as pathspec looks at where it ends."""
+    *parts, last = map(_segments_without_retries, regex.split(_ANY_FOLDERS))
+    if not parts:
+        return last
+    first, *inner = parts
+    if first.startswith(_ANY_START):
+        first = f"^(?>(?:.+?/)??{first.removeprefix(_ANY_START)}(?=/))"
+    return "".join((first, *(f"(?>(?:/.+?)??{part}(?=/))" for part in inner), _ANY_FOLDERS, last))
+
+
+def _within_names(regex: str) -> str:
+    """The regular expression with brackets that match no slash, whatever they exclude or have in a range: git's rule
+    (wildmatch with WM_PATHNAME), which pathspec leaves out."""
+    return _BRACKET.sub(lambda match: f"(?!/){match[1]}" if match[1] else match[0], regex)
+
+
+def _segments_without_retries(regex: str) -> str:
+    head, *parts = regex.split(_ANY_TEXT)
+    last = len(parts) - 1
+    for index, part in enumerate(parts):
+        ends_here = index == last or "/" in part.replace("[^/]", "")
+        head += f"{_ANY_TEXT}{part}" if ends_here else f"(?>{_ANY_TEXT}?{part})"
+    return head

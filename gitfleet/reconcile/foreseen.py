@@ -1,0 +1,85 @@
+"""What `validate` says of a commit before a reconcile does: runs that are refused, and overrides that do not apply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from gitfleet import works
+from gitfleet.api import Break, Location
+from gitfleet.api.bindings import is_active
+from gitfleet.api.objects import Origin
+from gitfleet.api.overrides import Override
+from gitfleet.api.runs import placement_of
+from gitfleet.api.staged import StagedRun
+from gitfleet.api.values import NamespacedName
+from gitfleet.desired import ReadObject
+from gitfleet.errors import BadInput
+from gitfleet.formats.sentences import named_briefly
+from gitfleet.model.decisions import Decision
+from gitfleet.model.failures import Failures, Subject
+from gitfleet.model.state import PlacementRecord
+from gitfleet.reconcile.texts import ReconcileText
+from gitfleet.rollout import staged
+
+_MOST_NAMED: Final = 3
+
+
+def foreseen(decision: Decision) -> Iterator[tuple[ReadObject, Break]]:
+    """What is wrong with the runs and overrides of a commit, by what it decides."""
+    yield from _refused_runs(decision)
+    yield from _failing_overrides(decision)
+
+
+def _refused_runs(decision: Decision) -> Iterator[tuple[ReadObject, Break]]:
+    """The runs that have not begun and cannot begin with the clusters that their placement picks."""
+    after, before = decision.after, decision.inputs.before
+    for key, run in decision.inputs.desired.runs.items():
+        recorded, record = before.runs.get(key), after.placements.get(placement_of(run))
+        has_begun = recorded is not None and (recorded.finished or bool(recorded.status.stages))
+        if has_begun or run.began_elsewhere or record is None:
+            continue  # a placement that is missing is a warning of its own
+        if (problem := _refusal(run, record, decision)) is not None:
+            location, error = problem
+            why = ReconcileText.RUN_CANNOT_BEGIN.coded(why=error, remedy=error.hint)
+            yield _noted(Subject.of_run(key).kind, run, (location, why))
+
+
+def _refusal(run: StagedRun, record: PlacementRecord, decision: Decision) -> tuple[Location, BadInput] | None:
+    strategy = decision.inputs.desired.strategies.get(NamespacedName(run.key.namespace, run.strategy_name))
+    selected = {binding.cluster for binding in record.bindings if is_active(binding)}
+    location: Location = ("spec", "placementName")
+    try:
+        staged.external(record)
+        location = ("spec", "stagedRolloutStrategyName")
+        if strategy is not None:
+            staged.stages_of(run, strategy.stages, decision.after.clusters.values(), selected)
+    except BadInput as error:
+        return location, error
+    return None
+
+
+def _failing_overrides(decision: Decision) -> Iterator[tuple[ReadObject, Break]]:
+    """The patches that do not apply on a cluster that a placement picks, each with the clusters."""
+    desired, failures = decision.inputs.desired, Failures()
+    overrides = works.CompiledOverrides(decision.overrides, desired.config.policy)
+    done = works.state_when_done(decision.after, decision.overrides, decision.after.placements, failures)
+    clusters: dict[works.FailedPatch, list[str]] = {}
+    for record in done.placements.values():
+        for binding in record.bindings:
+            cluster, snapshot = done.clusters.get(binding.cluster), record.latest_resources
+            if cluster is None or snapshot is None:
+                continue
+            subject, none = Subject("Work", str(binding.placement), binding.cluster), list[works.FailedPatch]()
+            for patch in failures.contain(subject, none, works.failing_patches, binding, snapshot, overrides, cluster):
+                clusters.setdefault(patch, []).append(binding.cluster)
+    for patch, names in sorted(clusters.items()):
+        where = named_briefly(sorted(names), _MOST_NAMED)
+        why = ReconcileText.OVERRIDE_FAILS.coded(object=patch.object, clusters=where, problem=patch.problem)
+        location = ("spec", "policy", "overrideRules", patch.rule - 1, "jsonPatchOverrides", patch.patch, "path")
+        yield _noted(patch.override.kind, desired.overrides[patch.override], (location, why))
+
+
+def _noted(kind: str, value: StagedRun | Override, note: Break) -> tuple[ReadObject, Break]:
+    key, origin = value.key, value.origin or Origin("", 1, "", 0)
+    return ReadObject(("", kind, key.namespace, key.name), f"{kind}/{key}", origin, value), note

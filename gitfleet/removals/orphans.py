@@ -1,0 +1,125 @@
+"""Orphans: the objects that gitfleet owns on a cluster and that no placement wants there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import chain
+from typing import Final
+
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.inventory import InventoryEntry
+from gitfleet.api.objects import Identity, ObjectKey
+from gitfleet.api.placements import PlacementKey
+from gitfleet.model.state import FleetState, Inventory
+
+_GENERATED: Final = re.compile(r"(.+)-[2456789bcdfghkmt]{10}")
+"""The name of a ConfigMap or Secret that kustomize generated: its hash has these characters."""
+
+
+class OrphanKind(StrEnum):
+    """Why an object is not wanted: only a pin, run, quarantine, rollback or eviction leaves it out (or a generator gave
+    it a new hash); it is wanted on another cluster; its cluster leaves the fleet; it is wanted nowhere."""
+
+    REQUESTED = "Requested"
+    LEAVING = "Leaving"
+    WITHDRAWN = "Withdrawn"
+    DROPPED = "Dropped"
+
+
+@dataclass(frozen=True, slots=True)
+class Orphan:
+    """An owned object that no placement wants on its cluster."""
+
+    cluster: str
+    placement: PlacementKey
+    key: ObjectKey
+    kind: OrphanKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrphansRequest:
+    """The state after a decision with what clusters are to have, what the newest content of a placement has for a
+    cluster (it follows from the state and `commit`), and the evictions that were carried out."""
+
+    state: FleetState
+    commit: str = ""
+    newest: Callable[[PlacementKey, str], Collection[Identity]] = lambda _key, _cluster: ()
+    evicted: Collection[tuple[PlacementKey, str]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class OrphansMemo:
+    """The orphans of the pass before, by cluster, each with the inventory and the wanted objects that they follow
+    from."""
+
+    request: OrphansRequest | None = None
+    clusters: Mapping[str, tuple[Inventory, MemberCluster | None, tuple[Orphan, ...]]] = field(default_factory=dict)
+
+
+def orphans_of(request: OrphansRequest, memo: OrphansMemo) -> tuple[tuple[Orphan, ...], OrphansMemo]:
+    """All orphans, by cluster and object. Objects that must be kept, and those that are abandoned, are none: they are
+    released."""
+    last = memo.request
+    is_unchanged = last is not None and (
+        request.state.wanted is last.state.wanted
+        and (request.commit, request.evicted, request.state.placements)
+        == (last.commit, last.evicted, last.state.placements)
+    )
+    previous = memo.clusters if is_unchanged else {}
+    clusters: dict[str, tuple[Inventory, MemberCluster | None, tuple[Orphan, ...]]] = {}
+    for name, owned in request.state.inventory.items():
+        cluster = request.state.clusters.get(name)
+        last_owned, last_cluster, orphans = previous.get(name, (None, None, ()))
+        if last_owned is not owned or last_cluster is not cluster:
+            orphans = tuple(_on_cluster(name, owned, request))
+        clusters[name] = owned, cluster, orphans
+    by_cluster = (orphans for _, _, orphans in clusters.values())
+    return tuple(chain.from_iterable(by_cluster)), OrphansMemo(request, clusters)
+
+
+def _on_cluster(name: str, owned: Inventory, request: OrphansRequest) -> Iterator[Orphan]:
+    cluster, wants = request.state.clusters.get(name), request.state.wanted
+    leaves = cluster is not None and cluster.deleting is not None
+    if leaves and request.state.clusters[name].delete_propagation_policy.keeps_objects:
+        return
+    for key, entry in owned.items():
+        owner, identity = entry.placement, key.identity
+        record = request.state.placements.get(owner)
+        if record is None or entry.is_protected:
+            continue
+        if leaves:
+            yield Orphan(name, owner, key, OrphanKind.LEAVING)
+        elif not wants.wants(owner, name, identity) and wants.taker(owner, name, identity) is None:
+            is_picked = name in wants.placements[owner]
+            if is_picked or not record.placement.strategy.delete_propagation_policy.keeps_objects:
+                yield Orphan(name, owner, key, _kind_of(name, entry, is_picked=is_picked, request=request))
+
+
+def _kind_of(cluster: str, entry: InventoryEntry, *, is_picked: bool, request: OrphansRequest) -> OrphanKind:
+    owner, identity, wants = entry.placement, entry.key.identity, request.state.wanted
+    if is_picked:
+        is_newer = identity in request.newest(owner, cluster)
+        is_requested = is_newer or _has_new_hash(identity, wants.of(owner, cluster) or ())
+    else:
+        is_requested = (owner, cluster) in request.evicted
+    if is_requested:
+        return OrphanKind.REQUESTED
+    return OrphanKind.WITHDRAWN if wants.has_anywhere(identity) else OrphanKind.DROPPED
+
+
+def _has_new_hash(identity: Identity, content: Collection[Identity]) -> bool:
+    """Whether a generator of kustomize gave an object a new hash."""
+    group, kind, namespace, name = identity
+    stem = _stem(name)
+    if stem is None or (group, kind) not in (("", "ConfigMap"), ("", "Secret")):
+        return False
+    names = (i[3] for i in content if i[:3] == (group, kind, namespace) and i != identity)
+    return stem in map(_stem, names)
+
+
+def _stem(name: str) -> str | None:
+    match = _GENERATED.fullmatch(name)
+    return match[1] if match is not None else None

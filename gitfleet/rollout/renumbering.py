@@ -1,0 +1,46 @@
+"""Clusters whose content a new snapshot leaves as it is: a variant was edited that they do not have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gitfleet.api.bindings import Binding, ClusterContent, is_active, raised
+from gitfleet.api.folders import ChosenVariants
+from gitfleet.api.snapshots import ResourceSnapshot, SnapshotVariants
+from gitfleet.model.state import PlacementRecord
+
+
+def renumbered(record: PlacementRecord, contents: Mapping[str, ClusterContent]) -> PlacementRecord:
+    """The record in which such clusters have the newest snapshot: nothing moves there, so no budget is used."""
+    latest = record.latest_resources
+    if latest is None or not latest.folders:
+        return record
+    digests: dict[tuple[str, ChosenVariants], list[str] | None] = {}
+    variants = {snapshot.name: SnapshotVariants(snapshot) for snapshot in record.resource_snapshots}
+
+    def digests_of(snapshot: ResourceSnapshot, content: ClusterContent) -> list[str] | None:
+        place = (snapshot.name, content.variants)
+        if place not in digests:
+            manifests = variants[snapshot.name].of(content.variants).manifests
+            digests[place] = None if manifests is None else [manifest.digest for manifest in manifests]
+        return digests[place]
+
+    def is_same(binding: Binding, target: ClusterContent) -> bool:
+        snapshot = record.snapshot_named(binding.resource_snapshot)
+        if snapshot is None or snapshot is latest or not is_active(binding):
+            return False
+        actual = ClusterContent.of(binding)
+        before = digests_of(snapshot, actual)
+        return actual.overrides == target.overrides and before is not None and before == digests_of(latest, target)
+
+    bindings: list[Binding] = []
+    for binding in record.bindings:
+        target = contents.get(binding.cluster, ClusterContent())
+        if is_same(binding, target):
+            applied = latest.name if binding.applied_snapshot == binding.resource_snapshot else binding.applied_snapshot
+            binding = replace(
+                raised(binding), resource_snapshot=latest.name, applied_snapshot=applied, variants=target.variants
+            )
+        bindings.append(binding)
+    return replace(record, bindings=tuple(bindings))

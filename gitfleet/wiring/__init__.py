@@ -1,0 +1,1 @@
+"""wiring: the composition roots, which alone know the adapters."""
