@@ -88,10 +88,9 @@ def test_long_sentences_are_folded_between_words(fleet: Path) -> None:
 def test_errors_of_one_cause_are_one_folded_line(fleet: Path) -> None:
     commit(fleet, {"resources/apps/deployments.yaml": PASTED})
     lines = STEERING.sub("", on_a_terminal("validate", fleet)).split("\r\n")
-    assert lines[:2] == [
-        "resources/apps/deployments.yaml:1 and 32 more: ConfigMap/c-0:",
-        "  metadata.namespace: is required, since ConfigMap is a namespaced kind; add it",
-    ]
+    assert lines[0] == "resources/apps/deployments.yaml:1 and 32 more: ConfigMap/c-0:"
+    assert lines[1].startswith("  metadata.namespace: ") and lines[2].startswith("  "), lines
+    assert max(map(len, lines)) <= 80, lines
 
 
 def test_a_run_shows_bars_and_cleans_up(fleet: Path) -> None:
