@@ -20,10 +20,11 @@ PROGRAMS = {
     "reconcile": "--small 400 --large 1600 --runs 3",
     "runs": "--sizes 10,50",
     "scheduling": "1000",
+    "variants": "40x80 40x320",
     "webhook_to_applied": "--rounds 5",
     "workload_rollouts": "30 100",
 }
-REAL = {"apply", "reconcile", "webhook_to_applied"}
+REAL = {"apply", "reconcile", "variants", "webhook_to_applied"}
 WITHOUT_GOALS = {"generated", "goals", "partial_clone"}
 
 
