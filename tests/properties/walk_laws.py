@@ -154,7 +154,7 @@ def _said(run: RunRecord, decision: Decision) -> Iterator[str]:
     plan = decision.plans.get(WEB)
     name, phase = run.key.name, run_phase(run.status)
     sentences = (*plan.waiting, *plan.asks) if plan is not None else ()
-    told = [sentence for sentence in sentences if sentence.startswith(f"run {name} ")]
+    told = [sentence for sentence in sentences if sentence.startswith((f"run {name} ", f"run {name}: "))]
     waits = _open_requests(run)
     for request in waits:
         if not any(request in sentence and "gitfleet approve" in sentence for sentence in told):
