@@ -15,8 +15,10 @@ from typing import Final, Protocol, TypeAlias
 from gitfleet import desired
 from gitfleet.api.helm_releases import HELM_RELEASE_FILE
 from gitfleet.errors import BadInput, GitfleetError, RetryLater
+from gitfleet.formats.git_lfs import is_lfs_pointer
 from gitfleet.formats.limits import MAX_STATE_BYTES
 from gitfleet.formats.sentences import named_briefly
+from gitfleet.formats.text_table import Sentence
 from gitfleet.formats.yaml_reader import ParsedFile
 from gitfleet.model.backoff import Curve
 from gitfleet.model.failures import Failure, Subject, attempt
@@ -338,7 +340,7 @@ class Outputs:
                 self.unfinished = True
                 return desired.SourceFile(blob="", why=str(error))
             except GitfleetError as error:
-                output = desired.SourceFile(blob="", why=say(str(error)))
+                output = desired.SourceFile(blob="", why=say(error.args[0]))
         self._now[key] = output
         return output
 
@@ -346,6 +348,21 @@ class Outputs:
 def target_of(folder: str, reference: str) -> str:
     """The path that a reference of a folder's file names."""
     return posixpath.normpath(posixpath.join(folder, reference))
+
+
+def of_file(path: str, fault: str) -> str:
+    """What is wrong with a file that a build reads, with its path; the sentence keeps its code and its cause."""
+    sentence = Sentence(f"{path} {fault}")
+    if not isinstance(fault, Sentence):
+        return str(sentence)
+    sentence.code, sentence.cause = fault.code, fault.cause
+    return sentence
+
+
+def refuse_pointers(contents: Mapping[str, bytes]) -> None:
+    """BadInput names the first file of which git has only a pointer of Git LFS."""
+    if pointer := min((path for path, content in contents.items() if is_lfs_pointer(content)), default=None):
+        raise BadInput(of_file(pointer, PayloadText.GIT_LFS_POINTER()))
 
 
 def key_of(folder: str, paths: Iterable[str], listing: Listing) -> str:

@@ -16,9 +16,20 @@ from gitfleet.api.fleet import GITFLEET_GROUP
 from gitfleet.api.helm_releases import HELM_RELEASE_FILE, HelmRelease
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import canonical_json
+from gitfleet.formats.git_lfs import is_lfs_pointer
 from gitfleet.formats.sops import is_sops_encrypted
 from gitfleet.formats.yaml_reader import Document, LineFault, ParsedFile, lines_of
-from gitfleet.payload.builds import REGULAR, Listing, Outputs, ReadBlobs, key_of, output_of, parsed_output, target_of
+from gitfleet.payload.builds import (
+    REGULAR,
+    Listing,
+    Outputs,
+    ReadBlobs,
+    key_of,
+    output_of,
+    parsed_output,
+    refuse_pointers,
+    target_of,
+)
 from gitfleet.payload.charts import (
     MOST_BYTES,
     at_another_time,
@@ -198,6 +209,9 @@ def _read_release(content: bytes | None, faults: list[LineFault]) -> HelmRelease
     if content is None:
         faults.append((1, PayloadText.TOO_LARGE_READ()))
         return None
+    if is_lfs_pointer(content):
+        faults.append((1, PayloadText.GIT_LFS_POINTER()))
+        return None
     parsed = desired.parse_file(HELM_RELEASE_FILE, content)
     if parsed.faults:
         faults += parsed.faults
@@ -251,6 +265,7 @@ def _chart(
     contents = read([listing[path].oid for path in paths])
     if missing := [path for path in paths if listing[path].oid not in contents]:
         raise BadInput(PayloadText.TOO_LARGE_READ_2(missing=missing[0]))
+    refuse_pointers({path: contents[listing[path].oid] for path in paths})
     prefix, own = f"{release.chart}/", posixpath.join(folder, HELM_RELEASE_FILE)
     inside = [path for path in paths if path.startswith(prefix) and path != own]
     files = chart_files({path.removeprefix(prefix): contents[listing[path].oid] for path in inside})

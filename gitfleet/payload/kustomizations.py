@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from gitfleet import desired
 from gitfleet.formats.canonical_json import canonical_json
+from gitfleet.formats.git_lfs import is_lfs_pointer
 from gitfleet.payload.texts import PayloadText
 
 PATH_LISTS: Final = ("resources", "bases", "components", "crds", "configurations")
@@ -178,6 +179,8 @@ def read_kustomization(content: bytes | None) -> Kustomization:
     """Read the bytes of a kustomization.yaml (kustomize.config.k8s.io); None when they are not to be had."""
     if content is None:
         return Kustomization(fault=PayloadText.TOO_LARGE_READ())
+    if is_lfs_pointer(content):
+        return Kustomization(fault=PayloadText.GIT_LFS_POINTER())
     parsed = desired.parse_file("kustomization.yaml", content)
     if parsed.faults:
         line, message = parsed.faults[0]
@@ -194,6 +197,8 @@ def read_kustomization(content: bytes | None) -> Kustomization:
 
 def read_plugin_file(content: bytes) -> PluginFile:
     """Read the configuration of generators, transformers or validators (kustomize's own ones)."""
+    if is_lfs_pointer(content):
+        return PluginFile(fault=PayloadText.GIT_LFS_POINTER())
     parsed = desired.parse_file("kustomization.yaml", content)
     if parsed.faults:
         line, message = parsed.faults[0]

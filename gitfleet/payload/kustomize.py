@@ -9,7 +9,17 @@ from typing import Final
 
 from gitfleet import desired
 from gitfleet.errors import BadInput
-from gitfleet.payload.builds import REGULAR, Listing, Outputs, ReadBlobs, key_of, output_of, target_of
+from gitfleet.payload.builds import (
+    REGULAR,
+    Listing,
+    Outputs,
+    ReadBlobs,
+    key_of,
+    of_file,
+    output_of,
+    refuse_pointers,
+    target_of,
+)
 from gitfleet.payload.kustomizations import (
     Kustomization,
     PluginFile,
@@ -86,7 +96,7 @@ class Kustomizer:
                 try:
                     waiting += self._visit(current, closure, listing, read)
                 except BadInput as error:
-                    closure.fault = closure.fault or str(error)
+                    closure.fault = closure.fault or error.args[0]
         return closure
 
     def _visit(self, folder: str, closure: _Closure, listing: Listing, read: ReadBlobs) -> list[str]:
@@ -99,7 +109,7 @@ class Kustomizer:
         closure.rewritten[own] = kustomization.canonical
         if kustomization.fault or listing[own].mode not in REGULAR:
             closure.unread[own] = kustomization
-            raise BadInput(f"{own} {kustomization.fault or PayloadText.NO_ORDINARY_FILE_2()}")
+            raise BadInput(of_file(own, kustomization.fault or PayloadText.NO_ORDINARY_FILE_2()))
         further: list[str] = []
         references = [*kustomization.references, *kustomization.plugins]
         for plugin in kustomization.plugins:
@@ -108,14 +118,14 @@ class Kustomizer:
                 plugin_file = self._plugin_file(listing[target].oid, read)
                 references += plugin_file.references
                 closure.rewritten[target] = plugin_file.canonical
-                closure.fault = closure.fault or (plugin_file.fault and f"{target} {plugin_file.fault}")
+                closure.fault = closure.fault or (plugin_file.fault and of_file(target, plugin_file.fault))
         for reference in references:
             target = target_of(folder, reference)
             fault = path_fault(reference) or _place_fault(
                 reference, target, listing, reference in kustomization.plugins
             )
             if fault:
-                closure.fault = closure.fault or f"{own} {fault}"
+                closure.fault = closure.fault or of_file(own, fault)
             elif target in listing:
                 closure.paths.add(target)
             else:
@@ -140,6 +150,7 @@ class Kustomizer:
             left_out = sorted(closure.paths - files.keys())
             if left_out:
                 raise BadInput(PayloadText.TOO_LARGE_READ_2(missing=left_out[0]))
+            refuse_pointers(files)
             built = self.builder.build(folder, files | closure.rewritten)
             return output_of("kustomize", built, closure.paths | closure.folders)
 

@@ -30,6 +30,7 @@ class PayloadText(FaultTable):
     FIELD_WRITE = 'has the field "{key}"; write {meant}'
     FOLDERS_STILL_BUILT = "still being built: {names}"
     FOLDER_TOO_REMOVE_ONE_TWO = "{path} is there as a folder too; remove one of the two"
+    GIT_LFS_POINTER = "is a Git LFS pointer, and gitfleet reads only what git itself stores; commit the file without LFS (`git lfs pull`, then `git lfs untrack`)"
     HELM_CHART_NOTHING_RENDERS = "is a Helm chart that nothing renders: add a {helm_release_file} (kind HelmRelease) to its folder, or ignore the folder in {ignore_file}"
     HOLDS_NO_KUSTOMIZATION_YAML = "{folder} holds no kustomization.yaml"
     HOOKS_GITFLEET_NOT_RUN = "has hooks, which gitfleet does not run: {asked}; write"

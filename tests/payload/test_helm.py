@@ -25,6 +25,7 @@ from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
 from tests.branches.commits import MOMENT
 from tests.payload.kustomizations import RecordingBuilder, builds_with
+from tests.payload.test_kustomize import POINTER
 
 APP = "resources/app"
 OWN = f"{APP}/gitfleet-helm.yaml"
@@ -488,3 +489,15 @@ def test_only_a_change_of_what_was_read_costs_renderings(releases: Releases) -> 
     assert len(asked) == 4
     releases.read({f"{CHART}/values.yaml": "size: small\n"})
     assert len(asked) == 4, "two trees are kept"
+
+
+@pytest.mark.parametrize(
+    "path", [OWN, f"{APP}/more.yaml", f"{CHART}/values.yaml", f"{CHART}/files/x.txt", f"{CHART}/charts/db.tgz"]
+)
+def test_a_git_lfs_pointer_among_the_input_is_named(releases: Releases, path: str) -> None:
+    files = {**PLAIN, OWN: release("  valuesFiles: [more.yaml]\n"), f"{APP}/more.yaml": "a: 1\n"}
+    found = [fault for fault in releases.read({**files, path: POINTER}).faults if fault.severity == "error"]
+    sentence = PayloadText.GIT_LFS_POINTER()
+    own = [fault.message for fault in found if fault.path == OWN]
+    assert own == [sentence if path == OWN else f"{path} {sentence}"]
+    assert releases.renderer.asked == []

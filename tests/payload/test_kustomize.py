@@ -304,3 +304,24 @@ def test_a_folder_of_plain_files_may_become_a_kustomization_that_cannot_be_built
     assert values(fleet.push({"resources/c.yaml": config_map("fig", "1")})) == {"apple": "1", "fig": "1"}
     assert values(fleet.push({"resources/c.yaml": None})) == {"apple": "1"}
     assert values(fleet.push({f"{APP}/kustomization.yaml": "resources: [a.yaml]\n"})) == {"apple": "2"}
+
+
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22e\nsize 12345\n"
+
+
+@pytest.mark.parametrize("name", ["kustomization.yaml", "a.yaml", "t.yaml", "data.bin"])
+def test_a_git_lfs_pointer_among_the_input_is_named(name: str) -> None:
+    fleet = Fleet()
+    files = {
+        "kustomization.yaml": (
+            "resources: [a.yaml]\ntransformers: [t.yaml]\nconfigMapGenerator: [{name: x, files: [data.bin]}]\n"
+        ),
+        "a.yaml": config_map("a"),
+        "t.yaml": "apiVersion: builtin\nkind: LabelTransformer\nmetadata: {name: x}\n",
+        "data.bin": "x",
+    }
+    desired = fleet.push({f"{APP}/{path}": text for path, text in {**files, name: POINTER}.items()})
+    (fault,) = [fault for fault in desired.faults if fault.severity == "error"]
+    assert fault.message == f"{APP}/{name} {PayloadText.GIT_LFS_POINTER()}"
+    assert (fault.path, fault.code) == (f"{APP}/kustomization.yaml", "GIT_LFS_POINTER")
+    assert fleet.builder.builds == []

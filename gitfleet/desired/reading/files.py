@@ -24,6 +24,7 @@ from gitfleet.desired.reading.paths import IGNORE_FILE, is_folder_file, is_ours,
 from gitfleet.desired.reading.payload import Decrypted, read_manifest
 from gitfleet.desired.reading.statuses import approval_warnings, with_beginning
 from gitfleet.desired.texts import DesiredText
+from gitfleet.formats.git_lfs import POINTER_START
 from gitfleet.formats.kinds import is_envelope_kind
 from gitfleet.formats.near_names import did_you_mean
 from gitfleet.formats.yaml_reader import Document, ParsedFile, lines_of
@@ -33,8 +34,6 @@ Contents: TypeAlias = Callable[[str], bytes]
 """The bytes of a blob by its id; asked only for files with faults."""
 _IDENTITY: Final = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
 """With an error in one of these fields, it cannot be said which object a document is."""
-_LFS_POINTER: Final = "version https://git-lfs.github.com/spec/"
-"""How the file begins that git stores in place of one that Git LFS keeps elsewhere."""
 _WRITTEN_BY_GITFLEET: Final = frozenset(
     {
         "ClusterResourceOverrideSnapshot",
@@ -209,7 +208,7 @@ def _read_document(value: JsonValue, origin: Origin, decrypted: Decrypted | None
 
 
 def _read_no_mapping(value: JsonValue, *, ours: bool) -> _Typed:
-    if isinstance(value, str) and value.startswith(_LFS_POINTER):
+    if isinstance(value, str) and value.startswith(POINTER_START):
         return _Typed(breaks=[((), DesiredText.GIT_LFS_POINTER(ignore_file=IGNORE_FILE))])
     return _Typed(breaks=[((), DesiredText.NOT_MAPPING_NO_OBJECT())] if ours else [])
 
