@@ -161,7 +161,7 @@ class DesiredText(FaultTable):
     NO_KIND_YOU_MEAN = "has no kind {kind}; did you mean {in_words}, {api_version}?"
     NO_NAMESPACE_MANIFEST_REPO = (
         "has no Namespace manifest in the repo; add one for {name} (with kustomize, list it under `resources`), "
-        "or correct the name{near}"
+        "write createNamespace: true in a {folder_file} with this namespace, or correct the name{near}"
     )
     NO_PATTERN_GITFLEET_MATCHES_INSTALLED = (
         "is no pattern that gitfleet matches with the installed pathspec; install 1.1 of it"
@@ -178,7 +178,7 @@ class DesiredText(FaultTable):
     PATCHES_BELOW_MISSING_FIELD = (
         "{key} has no {parent} in git ({origin}), only on API servers that fill it in; add {parent} as a whole"
     )
-    PAYLOAD_NEEDS_NAMESPACE = "is required, since {kind} is a namespaced kind; add it, or give the whole folder one with spec.namespace in its {folder_file}"
+    PAYLOAD_NEEDS_NAMESPACE = "is required, since {kind} is a namespaced kind; add it, or give the whole folder one with spec.namespace in its {folder_file} (createNamespace: true makes the Namespace, too)"
     PINNED_ALREADY_REMOVE_ONE_TWO = "is pinned by {origin} already; remove one of the two"
     PUT_BACK_CHANGE_TARGET = "{sentence}; put it back, or change the target"
     QUERY_NOTHING_GIVES = "has a query ({origin}) with {name}, which nothing gives; {hint}"

@@ -161,7 +161,7 @@ def test_errors_of_one_cause_are_one_line(gitfleet: Shell, fleet: Path) -> None:
     commit(fleet, {"resources/a.yaml": PASTED, "resources/b.yaml": LOST})
     ended = gitfleet("validate", fleet)
     required = DesiredText.PAYLOAD_NEEDS_NAMESPACE(kind="ConfigMap", folder_file=FOLDER_FILE)
-    lost = DesiredText.NO_NAMESPACE_MANIFEST_REPO(name="shop", near="")
+    lost = DesiredText.NO_NAMESPACE_MANIFEST_REPO(name="shop", folder_file=FOLDER_FILE, near="")
     assert ended.out.splitlines() == [
         f"resources/a.yaml:1 and 32 more: ConfigMap/c-0: metadata.namespace: {required}",
         f"resources/b.yaml:1 and 32 more: ConfigMap/shop/c-0: metadata.namespace: {lost}",

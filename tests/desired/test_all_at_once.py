@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gitfleet.api.folders import FOLDER_FILE
 from gitfleet.desired.texts import DesiredText
 from tests.desired.commits import faults_of
 
@@ -13,7 +14,7 @@ BROKEN = (
 )
 UNREADABLE = "apiVersion: v1\nkind: [\n"
 NO_NAMESPACE = "resources/a.yaml:1: ConfigMap/web/a: metadata.namespace: " + DesiredText.NO_NAMESPACE_MANIFEST_REPO(
-    name="web", near=""
+    name="web", folder_file=FOLDER_FILE, near=""
 )
 CONFIG = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: web}}\n"
 SELECTING = (

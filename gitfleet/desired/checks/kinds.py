@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 from gitfleet.api import Break, Location
 from gitfleet.api.envelopes import carried
 from gitfleet.api.fleet import HealthCheck
+from gitfleet.api.folders import FOLDER_FILE
 from gitfleet.api.objects import GroupKind, Identity, Manifest, key_of
 from gitfleet.api.overrides import OverriddenResource, Override
 from gitfleet.api.placements import Placement, ResourceSelector
@@ -127,7 +128,7 @@ def missing_namespaces(commit: Commit) -> Iterator[Refusal]:
     """Refuse payload in a namespace that no manifest ever made."""
     for name, items, hint in _without_manifest(commit):
         if commit.history.version(("", "Namespace", "", name)) is None:
-            sentence = DesiredText.NO_NAMESPACE_MANIFEST_REPO(name=name, near=hint)
+            sentence = DesiredText.NO_NAMESPACE_MANIFEST_REPO(name=name, folder_file=FOLDER_FILE, near=hint)
             yield from ((item, (("metadata", "namespace"), sentence)) for item in items)
 
 
