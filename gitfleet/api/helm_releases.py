@@ -19,6 +19,8 @@ HELM_RELEASE_FILE: Final = "gitfleet-helm.yaml"
 _LONGEST_NAME: Final = 53
 """helm pkg/chart/v2/util/validate_name.go."""
 _NAME: Final = {"pattern": whole(DNS_SUBDOMAIN), "maxLength": _LONGEST_NAME}
+USUAL_VERSION: Final = "1.36.0"
+"""Of Kubernetes, as charts are told it unless a file says otherwise."""
 _VERSION: Final = r"v?1\.[0-9]{1,3}(?:\.[0-9]{1,3})?"
 _API: Final = r"[A-Za-z0-9.-]+(?:/[A-Za-z0-9.-]+){0,2}"
 
@@ -30,6 +32,11 @@ def _matching(pattern: str, sentence: str) -> Check:
 def _name_break(text: str) -> str | None:
     fits = is_dns_subdomain(text, _LONGEST_NAME)
     return None if fits else ApiText.MUST_LOWER_CASE_LETTERS(longest_name=_LONGEST_NAME)
+
+
+ReleaseName = Annotated[str, Check(_name_break, _NAME)]
+KubeVersion = Annotated[str, _matching(_VERSION, "must be a version such as 1.36 or 1.36.0; correct it")]
+ApiVersion = Annotated[str, _matching(_API, "must be an API version such as apps/v1; correct it")]
 
 
 class Hooks(Enum):
@@ -54,12 +61,12 @@ class HelmRelease:
     apiVersions: APIs that the chart is told the clusters have, such as monitoring.coreos.com/v1
     """
 
-    name: Annotated[str, Check(_name_break, _NAME), At("metadata", "name")]
+    name: Annotated[ReleaseName, At("metadata", "name")]
     namespace: Annotated[NamespaceName | None, At("metadata", "namespace")] = None
     chart: NonEmpty = "."
     values_files: tuple[NonEmpty, ...] = ()
     values: Mapping[str, Any] = field(default_factory=dict)
     hooks: Hooks | None = None
     skip_crds: bool = False
-    kube_version: Annotated[str, _matching(_VERSION, "must be a version such as 1.36 or 1.36.0; correct it")] = "1.36.0"
-    api_versions: tuple[Annotated[str, _matching(_API, "must be an API version such as apps/v1; correct it")], ...] = ()
+    kube_version: KubeVersion = USUAL_VERSION
+    api_versions: tuple[ApiVersion, ...] = ()

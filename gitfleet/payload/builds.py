@@ -260,6 +260,9 @@ REGULAR: Final = ("100644", "100755")
 ReadBlobs: TypeAlias = Callable[[list[str]], Mapping[str, bytes]]
 Listing: TypeAlias = Mapping[str, TreeEntry]
 _BOTH: Final = PayloadText.NOT_BUILT_SINCE_FOLDER_KUSTOMIZATION()
+_UNUSED: Final = PayloadText.HELM_CHART_NOTHING_RENDERS(
+    helm_release_file=HELM_RELEASE_FILE, ignore_file=desired.IGNORE_FILE
+)
 
 
 class FolderBuilder(Protocol):
@@ -270,10 +273,12 @@ class FolderBuilder(Protocol):
         """Whether a build of the last reading may succeed if it is tried again."""
 
     def built(
-        self, folders: Collection[str], listing: Listing, read: ReadBlobs, payload: Mapping[str, str]
+        self, folders: Collection[str], layout: desired.FolderLayout, listing: Listing, read: ReadBlobs
     ) -> dict[str, desired.SourceFile]:
-        """What `DesiredRequest.built` wants: an output for each of the folders of a tree, or why there is none. Those
-        of `payload` are placed even where others are made of them; it has the namespaces of their Folders."""
+        """What `DesiredRequest.built` wants: an output for each of the folders of a tree, or why there is none."""
+
+    def may_render(self, chart: str) -> bool:
+        """Whether something of the last reading renders the chart of a folder, as far as it can be read."""
 
 
 @dataclass(slots=True)
@@ -292,14 +297,17 @@ class Builds:
     def built(self, layout: desired.FolderLayout, listing: Listing, read: ReadBlobs) -> dict[str, desired.SourceFile]:
         """What `DesiredRequest.built` wants, for the folders of a layout."""
         kustomized, charted = _sorts(layout.built, layout.variants)
-        namespaces = {folder: _namespace(layout, folder) for folder in charted}
-        made = self.kustomizer.built(kustomized, listing, read, dict.fromkeys(layout.variants, ""))
-        made |= self.charts.built(charted, listing, read, namespaces)
+        made = self.kustomizer.built(kustomized, layout, listing, read)
+        made |= self.charts.built(charted, layout, listing, read)
+        for folder in charted:
+            if posixpath.join(folder, HELM_RELEASE_FILE) not in listing:
+                used = self.charts.may_render(folder) or self.kustomizer.may_render(folder)
+                made[folder] = output_of("helm", b"") if used else desired.SourceFile(blob="", why=_UNUSED)
         both = (folder for folder in kustomized if posixpath.join(folder, HELM_RELEASE_FILE) in listing)
         return made | {folder: desired.SourceFile(blob="", why=f"{HELM_RELEASE_FILE} {_BOTH}") for folder in both}
 
 
-def _namespace(layout: desired.FolderLayout, folder: str) -> str:
+def namespace_of(layout: desired.FolderLayout, folder: str) -> str:
     """The namespace of the first Folder for which a folder is payload; "" for none."""
     owners = (owner.folder for owner in layout.owners(folder) if owner is not None)
     return next((owner.namespace for owner in owners if owner.namespace), "")
@@ -328,7 +336,7 @@ class Outputs:
         self._oldest, self._before, self._now = self._before, self._now, {}
 
     def output(
-        self, key: str, build: Callable[[], desired.SourceFile], say: Callable[[str], str]
+        self, key: str, build: Callable[[], desired.SourceFile], say: Callable[[str], str] = lambda message: message
     ) -> desired.SourceFile:
         """The output of a key; one that is not known is built. A build that failed is known too, unless it may succeed
         when it is tried again; `say` gives the words in which it failed."""

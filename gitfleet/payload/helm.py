@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import posixpath
-import re
-from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from gitfleet import desired
@@ -17,38 +15,23 @@ from gitfleet.api.helm_releases import HELM_RELEASE_FILE, HelmRelease
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import canonical_json
 from gitfleet.formats.git_lfs import is_lfs_pointer
-from gitfleet.formats.sops import is_sops_encrypted
-from gitfleet.formats.yaml_reader import Document, LineFault, ParsedFile, lines_of
+from gitfleet.formats.yaml_reader import LineFault, ParsedFile, lines_of
 from gitfleet.payload.builds import (
     REGULAR,
     Listing,
     Outputs,
     ReadBlobs,
     key_of,
-    output_of,
-    parsed_output,
+    namespace_of,
     refuse_pointers,
     target_of,
 )
-from gitfleet.payload.charts import (
-    MOST_BYTES,
-    at_another_time,
-    chart_files,
-    differences,
-    without_hooks,
-    without_secrets,
-)
 from gitfleet.payload.kustomizations import path_fault
+from gitfleet.payload.releases import ChartFolders, chart_of, definitions, refuse_encrypted, rendered
 from gitfleet.payload.texts import PayloadText
 from gitfleet.ports.helm import Chart, HelmRenderer
 
 _API_VERSION: Final = f"{GITFLEET_GROUP}/v1alpha1"
-_MOST_NAMED: Final = 3
-_NOTHING: Final[Mapping[str, str]] = {}
-_CRDS: Final = re.compile(r"(?:charts/[^/]+/)*crds/.+\.(?:ya?ml|json)")
-_UNUSED: Final = PayloadText.HELM_CHART_NOTHING_RENDERS(
-    helm_release_file=HELM_RELEASE_FILE, ignore_file=desired.IGNORE_FILE
-)
 
 
 @dataclass(slots=True)
@@ -73,12 +56,12 @@ class _Release:
 class Charts:
     """The FolderBuilder of Helm releases; an output is kept by the blobs that it was made of.
 
-    A chart yields nothing by itself. A release is rendered twice, the second time as if at another moment: one that is
-    not the same is refused, since every restart of gitfleet would roll it out again.
+    A chart yields nothing by itself.
     """
 
     renderer: HelmRenderer
     _outputs: Outputs = field(default_factory=Outputs)
+    _releases: dict[str, _Release] = field(default_factory=dict)
 
     @property
     def unfinished(self) -> bool:
@@ -86,79 +69,35 @@ class Charts:
         return self._outputs.unfinished
 
     def built(
-        self, folders: Collection[str], listing: Listing, read: ReadBlobs, payload: Mapping[str, str] = _NOTHING
+        self, folders: Collection[str], layout: desired.FolderLayout, listing: Listing, read: ReadBlobs
     ) -> dict[str, desired.SourceFile]:
-        """FolderBuilder.built: an output for each release, nothing for a chart that one renders."""
+        """FolderBuilder.built: an output for each release."""
         self._outputs.start()
-        releases = _releases(folders, listing, read)
+        self._releases = releases = _releases(folders, listing, read)
         for folder, release in releases.items():
-            release.settle_namespace(payload.get(folder, ""))
-        charts = {release.chart for release in releases.values()}
-        is_any = any(release.value is None for release in releases.values())
-        made: dict[str, desired.SourceFile] = {}
-        for folder in folders:
-            if folder in releases:
-                made[folder] = self._build(folder, releases[folder], listing, read)
-            elif is_any or folder in charts:
-                made[folder] = output_of("helm", b"")
-            else:
-                made[folder] = desired.SourceFile(blob="", why=_UNUSED)
-        return made
+            release.settle_namespace(namespace_of(layout, folder))
+        return {folder: self._build(folder, release, listing, read) for folder, release in releases.items()}
+
+    def may_render(self, chart: str) -> bool:
+        """FolderBuilder.may_render."""
+        return any(release.value is None or release.chart == chart for release in self._releases.values())
 
     def _build(self, folder: str, release: _Release, listing: Listing, read: ReadBlobs) -> desired.SourceFile:
         if release.value is None or release.faults:
             return desired.SourceFile(blob="", parsed=ParsedFile(faults=tuple(sorted(set(release.faults)))))
         key = key_of(f"{folder}\n{release.namespace}", release.paths, listing)
-        value, words = release.value, _Words()
+        value = release.value
 
         def build() -> desired.SourceFile:
-            chart = _chart(folder, value, release, listing, read, words)
-            first = parsed_output("helm", self.renderer.render(chart))
-            documents = without_hooks(first.documents, value.hooks)
-            if unequal := differences(documents, without_hooks(self._again(chart), value.hooks)):
-                more = f" and {len(unequal) - _MOST_NAMED} more" if len(unequal) > _MOST_NAMED else ""
-                named = ", ".join(unequal[:_MOST_NAMED]) + more
-                sentence = PayloadText.RENDERS_SOMETHING_ELSE_EACH_TIME(chart=release.chart, named=named)
-                raise BadInput(PayloadText.EVERY_RESTART_SET_VALUES_MAKE(sentence=sentence))
+            chart, names = _chart(folder, value, release, listing, read)
+            parsed = rendered(self.renderer, chart, release.chart, value.hooks, names)
             sources = tuple(sorted((*release.paths, release.chart)))
-            parsed = replace(first, documents=documents)
-            crds = tuple(_definitions(chart)) if value.skip_crds else ()
+            crds = tuple(definitions(chart)) if value.skip_crds else ()
             return desired.SourceFile(
                 blob="", parsed=parsed, sources=sources, namespace=release.namespace, definitions=crds
             )
 
-        return self._outputs.output(key, build, words.shown)
-
-    def _again(self, chart: Chart) -> Sequence[Document]:
-        """The documents of a second rendering, at another time where the chart can be told it."""
-        later = replace(
-            chart,
-            files={path: at_another_time(content) for path, content in chart.files.items()},
-            values=tuple(map(at_another_time, chart.values)),
-        )
-        try:
-            output = self.renderer.render(later)
-        except BadInput:
-            output = self.renderer.render(chart)
-        return parsed_output("helm", output).documents
-
-
-@dataclass(slots=True)
-class _Words:
-    """What may be shown of helm's words, once it is known what was rendered."""
-
-    chart: Chart | None = None
-    names: tuple[str, ...] = ()
-
-    def shown(self, message: str) -> str:
-        """A message with the names that values have in the repo, if it contains no secret."""
-        if self.chart is None:
-            return message
-        values = [*zip(self.names, self.chart.values, strict=True)]
-        own = [(path, text) for path, text in self.chart.files.items() if posixpath.basename(path) == "values.yaml"]
-        for number, name in enumerate(self.names):
-            message = message.replace(f"values/{number}.yaml", name)
-        return without_secrets(message, self.chart.files, [*values, *own])
+        return self._outputs.output(key, build)
 
 
 def _releases(folders: Collection[str], listing: Listing, read: ReadBlobs) -> dict[str, _Release]:
@@ -166,14 +105,12 @@ def _releases(folders: Collection[str], listing: Listing, read: ReadBlobs) -> di
     blobs = {folder: listing[path].oid for folder, path in files.items() if path in listing}
     if not blobs:
         return {}
-    contents, ordered = read([*blobs.values()]), sorted(listing)
-    return {
-        folder: _release(folder, files[folder], contents.get(oid), listing, ordered) for folder, oid in blobs.items()
-    }
+    contents, charts = read([*blobs.values()]), ChartFolders(listing)
+    return {folder: _release(folder, files[folder], contents.get(oid), charts) for folder, oid in blobs.items()}
 
 
-def _release(folder: str, own: str, content: bytes | None, listing: Listing, ordered: Sequence[str]) -> _Release:
-    release = _Release(paths={own})
+def _release(folder: str, own: str, content: bytes | None, charts: ChartFolders) -> _Release:
+    release, listing = _Release(paths={own}), charts.listing
     if listing[own].mode not in REGULAR:
         release.faults.append((1, PayloadText.NO_ORDINARY_FILE()))
         return release
@@ -184,15 +121,10 @@ def _release(folder: str, own: str, content: bytes | None, listing: Listing, ord
     places = (("spec", "chart"), ("spec", "valuesFiles"), ("metadata",))
     *lines, release.metadata_line = lines_of(content or b"", [(0, place) for place in places])
     release.chart = target_of(folder, value.chart)
-    chart_fault = path_fault(value.chart) or _chart_fault(release.chart, listing)
-    below = [] if chart_fault else [path for path in _below(release.chart, ordered) if path != own]
-    linked = next((path for path in below if listing[path].mode not in REGULAR), None)
-    if chart_fault or linked:
-        fault = chart_fault or PayloadText.NAMES_WHERE_NO_FILE(chart=release.chart, linked=linked)
-        release.faults.append((lines[0], f"spec.chart: {fault}"))
-    elif sum(listing[path].size or 0 for path in below) > MOST_BYTES:
-        too_large = PayloadText.SPEC_CHART_MORE_MIB(chart=release.chart, most_bytes=MOST_BYTES >> 20)
-        release.faults.append((lines[0], too_large))
+    if chart_fault := path_fault(value.chart) or charts.fault(release.chart):
+        release.faults.append((lines[0], f"spec.chart: {chart_fault}"))
+    else:
+        release.paths |= set(charts.files(release.chart))
     for name in value.values_files:
         target = target_of(folder, name)
         fault = path_fault(name)
@@ -200,7 +132,6 @@ def _release(folder: str, own: str, content: bytes | None, listing: Listing, ord
             fault = PayloadText.NAMES_NO_FILE_REPO(name=name, target=target)
         release.faults += [(lines[1], f"spec.valuesFiles: {fault}")] if fault else []
         release.paths |= set() if fault else {target}
-    release.paths |= set(below)
     return release
 
 
@@ -226,60 +157,21 @@ def _read_release(content: bytes | None, faults: list[LineFault]) -> HelmRelease
     return None if breaks else value
 
 
-def _chart_fault(chart: str, listing: Listing) -> str:
-    if chart.split("/")[0] == "..":
-        return PayloadText.LEADS_OUT_REPO()
-    own = posixpath.join(chart, desired.CHART_FILE)
-    if own not in listing or listing[own].mode not in REGULAR:
-        return PayloadText.NAMES_NO_NAME_FOLDER_CHART(chart=chart, chart_file=desired.CHART_FILE)
-    return ""
-
-
-def _below(folder: str, ordered: Sequence[str]) -> Iterator[str]:
-    """The paths below a folder, of all paths in order."""
-    prefix = f"{folder}/"
-    for position in range(bisect_left(ordered, prefix), len(ordered)):
-        if not ordered[position].startswith(prefix):
-            return
-        yield ordered[position]
-
-
-def _definitions(chart: Chart) -> Iterator[Document]:
-    """What the crds/ folders of a chart and its subcharts contain: clusters are to have it from elsewhere."""
-    for path, content in sorted(chart.files.items()):
-        if _CRDS.fullmatch(path):
-            yield from desired.parse_file(path, content).documents
-
-
-def _is_encrypted(values: bytes) -> bool:
-    documents = desired.parse_file("values.yaml", values).documents if b"sops" in values else ()
-    return any(is_sops_encrypted(document.value) for document in documents)
-
-
 def _chart(
-    folder: str, value: HelmRelease, release: _Release, listing: Listing, read: ReadBlobs, words: _Words
-) -> Chart:
-    """What helm is given; noted in `words` as far as it is read."""
+    folder: str, value: HelmRelease, release: _Release, listing: Listing, read: ReadBlobs
+) -> tuple[Chart, Sequence[str]]:
+    """What helm is given, and the names of its values."""
     names = [target_of(folder, name) for name in value.values_files]
     paths = sorted(release.paths)
     contents = read([listing[path].oid for path in paths])
     if missing := [path for path in paths if listing[path].oid not in contents]:
         raise BadInput(PayloadText.TOO_LARGE_READ_2(missing=missing[0]))
-    refuse_pointers({path: contents[listing[path].oid] for path in paths})
+    files = {path: contents[listing[path].oid] for path in paths}
+    refuse_pointers(files)
+    refuse_encrypted({name: files[name] for name in names})
     prefix, own = f"{release.chart}/", posixpath.join(folder, HELM_RELEASE_FILE)
-    inside = [path for path in paths if path.startswith(prefix) and path != own]
-    files = chart_files({path.removeprefix(prefix): contents[listing[path].oid] for path in inside})
-    values = [contents[listing[name].oid] for name in names]
-    if encrypted := [name for name, text in zip(names, values, strict=True) if _is_encrypted(text)]:
-        raise BadInput(PayloadText.ENCRYPTED_SOPS_NOTHING_DECRYPTED_HELM(encrypted=encrypted[0]))
-    words.names = (*names, own)
-    words.chart = Chart(
-        release=value.name,
-        namespace=release.namespace,
-        files=files,
-        values=(*values, canonical_json(dict(value.values))),
-        kube_version=value.kube_version,
-        api_versions=value.api_versions,
-        skip_crds=value.skip_crds,
-    )
-    return words.chart
+    inside = {
+        path.removeprefix(prefix): text for path, text in files.items() if path.startswith(prefix) and path != own
+    }
+    values = [*(files[name] for name in names), canonical_json(dict(value.values))]
+    return chart_of(value, release.namespace, inside, values), [*names, own]

@@ -8,12 +8,15 @@ api/types/kustomization.go, api/internal/loader/fileloader.go, api/internal/git/
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from gitfleet import desired
+from gitfleet.api import dotted, read
+from gitfleet.api.inflated_charts import InflatedChart
 from gitfleet.formats.canonical_json import canonical_json
 from gitfleet.formats.git_lfs import is_lfs_pointer
 from gitfleet.payload.texts import PayloadText
@@ -28,6 +31,7 @@ _PLAIN: Final = frozenset((
 _GENERATOR: Final = frozenset((
     "namespace", "name", "behavior", "literals", "files", "envs", "env", "options", "type",
 ))  # fmt: skip
+_OBJECT: Final = ("apiVersion", "kind", "metadata")
 _PATCH: Final = frozenset(("path", "patch", "target", "options"))
 _ENTRIES: Final[Mapping[str, frozenset[str]]] = {
     "patches": _PATCH,
@@ -36,8 +40,13 @@ _ENTRIES: Final[Mapping[str, frozenset[str]]] = {
     "configMapGenerator": _GENERATOR,
     "secretGenerator": _GENERATOR,
 }
-_KEYS: Final = frozenset((*PATH_LISTS, *PLUGIN_LISTS, *_PLAIN, *_ENTRIES, "patchesStrategicMerge", "openapi"))
-_HELM: Final = frozenset(("helmCharts", "helmGlobals", "helmChartInflationGenerator"))
+_CHARTS: Final = "helmCharts"
+_GLOBALS: Final = "helmGlobals"
+_KEYS: Final = frozenset((
+    *PATH_LISTS, *PLUGIN_LISTS, *_PLAIN, *_ENTRIES, "patchesStrategicMerge", "openapi", _CHARTS, _GLOBALS,
+))  # fmt: skip
+_OLD_CHARTS: Final = "helmChartInflationGenerator"
+_INFLATOR: Final = "HelmChartInflationGenerator"
 _PLUGIN_KINDS: Final = frozenset((
     "AnnotationsTransformer", "ConfigMapGenerator", "HashTransformer", "IAMPolicyGenerator", "ImageTagTransformer",
     "LabelTransformer", "NamespaceTransformer", "PatchJson6902Transformer", "PatchStrategicMergeTransformer",
@@ -59,7 +68,7 @@ def plugin_fault(document: Any) -> str:
     """As `fault_of`, for one document of the configuration of a generator, transformer or validator."""
     if not isinstance(document, Mapping) or document.get("apiVersion") != "builtin":
         return PayloadText.NO_CONFIGURATION_KUSTOMIZE_OWN_PLUG()
-    if document.get("kind") not in _PLUGIN_KINDS:
+    if document.get("kind") not in (*_PLUGIN_KINDS, _INFLATOR):
         return PayloadText.KIND_NOT_USED_HERE()
     metadata = document.get("metadata") or {}
     if not isinstance(metadata, Mapping) or "function" in str(metadata).casefold():
@@ -94,7 +103,7 @@ def listed(mapping: Any, key: str) -> list[Any]:
 
 def _faults(kustomization: Mapping[str, Any]) -> Iterator[str]:
     yield from _key_faults(kustomization)
-    for key in (*PATH_LISTS, *PLUGIN_LISTS, "patchesStrategicMerge", *_ENTRIES):
+    for key in (*PATH_LISTS, *PLUGIN_LISTS, "patchesStrategicMerge", *_ENTRIES, _CHARTS):
         value = kustomization.get(key)
         if value is not None and not isinstance(value, list):
             yield PayloadText.CANNOT_BUILT_MUST_LIST(key=key)
@@ -106,15 +115,23 @@ def _faults(kustomization: Mapping[str, Any]) -> Iterator[str]:
             yield PayloadText.INLINE_NOT_USED(key=key)
     for key, fields in _ENTRIES.items():
         yield from _entry_faults(key, listed(kustomization, key), fields)
+    yield from _chart_faults(kustomization)
     openapi = kustomization.get("openapi")
     if openapi is not None and (not isinstance(openapi, Mapping) or set(openapi) - {"path"}):
         yield PayloadText.CANNOT_BUILT_OPENAPI_PATH_NOTHING()
 
 
+def _chart_faults(kustomization: Mapping[str, Any]) -> Iterator[str]:
+    if not all(isinstance(entry, Mapping) for entry in listed(kustomization, _CHARTS)):
+        yield PayloadText.CANNOT_BUILT_MUST_LIST_MAPPINGS(key=_CHARTS)
+    shared = kustomization.get(_GLOBALS) or {}
+    if not isinstance(shared, Mapping) or set(shared) - {"chartHome", "configHome"}:
+        yield PayloadText.CANNOT_BUILT_HELM_GLOBALS()
+
+
 def _key_faults(kustomization: Mapping[str, Any]) -> Iterator[str]:
-    for key in kustomization:
-        if key in _HELM:
-            yield PayloadText.KUSTOMIZE_NOT_RENDER_HERE(key=key)
+    if _OLD_CHARTS in kustomization:
+        yield PayloadText.WRITE_HELM_CHARTS(key=_OLD_CHARTS)
     yield from _miscased(kustomization, _KEYS)
     unknown = sorted(set(kustomization) - _KEYS)
     if unknown:
@@ -149,14 +166,17 @@ _WORDS: Final = re.compile(rb"[^\s\"'`,:=\[\]{}]+")
 
 @dataclass(frozen=True, slots=True)
 class Kustomization:
-    """The paths that it names, those of plug-in configurations apart, since these may name further ones; or why it does
-    not say: then `text` is all there is to guess from (None: not read).
+    """The paths that it names, those of plug-in configurations apart, since these may name further ones, and the charts
+    that it inflates; or why it does not say: then `text` is all there is to guess from (None: not read).
 
     `canonical` is what kustomize is given: the values that were checked, so that no text can mean something else to it.
     """
 
     references: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()
+    generators: tuple[str, ...] = ()
+    namespace: str = ""
+    charts: tuple[InflatedChart, ...] = ()
     fault: str = ""
     text: bytes | None = None
     canonical: bytes = b""
@@ -168,11 +188,17 @@ class Kustomization:
 
 @dataclass(frozen=True, slots=True)
 class PluginFile:
-    """The configuration of generators, transformers or validators: the paths that it names, or why it is not used."""
+    """The configuration of generators, transformers or validators: the paths that it names and the charts that it
+    inflates, or why it is not used."""
 
     references: tuple[str, ...] = ()
+    charts: tuple[InflatedChart, ...] = ()
     fault: str = ""
     canonical: bytes = b""
+
+    def fault_in(self, generators: bool) -> str:
+        """Why it is not used in the list of generators, or in another one: charts are for generators alone."""
+        return self.fault or (PayloadText.KIND_NOT_USED_HERE() if self.charts and not generators else "")
 
 
 def read_kustomization(content: bytes | None) -> Kustomization:
@@ -188,11 +214,19 @@ def read_kustomization(content: bytes | None) -> Kustomization:
     if len(parsed.documents) != 1 or not isinstance(parsed.documents[0].value, dict):
         return Kustomization(fault=PayloadText.NOT_ONE_YAML_OBJECT(), text=content)
     value = parsed.documents[0].value
+    entries = value.get(_CHARTS) or []
     fault = fault_of(value)
-    if fault:
-        return Kustomization(fault=fault, text=content)
-    plugins = tuple(str(entry) for key in PLUGIN_LISTS for entry in listed(value, key))
-    return Kustomization(references=tuple(_references(value)), plugins=plugins, canonical=canonical_json(value))
+    charts, chart_fault = _charts(_CHARTS, entries, value.get(_GLOBALS) or {}) if not fault else ((), "")
+    if fault or chart_fault:
+        return Kustomization(fault=fault or chart_fault, text=content)
+    return Kustomization(
+        references=tuple(_references(value)),
+        plugins=tuple(str(entry) for key in PLUGIN_LISTS for entry in listed(value, key)),
+        generators=tuple(map(str, listed(value, "generators"))),
+        namespace=str(value.get("namespace") or ""),
+        charts=charts,
+        canonical=canonical_json(value),
+    )
 
 
 def read_plugin_file(content: bytes) -> PluginFile:
@@ -204,14 +238,46 @@ def read_plugin_file(content: bytes) -> PluginFile:
         line, message = parsed.faults[0]
         return PluginFile(fault=PayloadText.CANNOT_READ_LINE(line=line, message=message))
     references: list[str] = []
+    entries: list[Mapping[str, Any]] = []
+    bodies: list[Any] = []
     for document in parsed.documents:
-        if fault := plugin_fault(document.value):
+        body = document.value
+        if fault := plugin_fault(body):
             return PluginFile(fault=fault)
-        references += _files_of(document.value)
-        references += _not_inline(document.value, "paths")
-        references += _paths([document.value, *listed(document.value, "replacements")])
-    canonical = b"\n---\n".join(canonical_json(document.value) for document in parsed.documents)
-    return PluginFile(references=tuple(references), canonical=canonical)
+        if isinstance(body, Mapping) and body.get("kind") == _INFLATOR:
+            entries.append({key: part for key, part in body.items() if key not in _OBJECT})
+            continue
+        bodies.append(body)
+        references += _files_of(body)
+        references += _not_inline(body, "paths")
+        references += _paths([body, *listed(body, "replacements")])
+    charts, fault = _charts(_INFLATOR, entries, {})
+    return PluginFile(references=tuple(references), charts=charts, fault=fault, canonical=stream_of(bodies))
+
+
+def stream_of(bodies: Iterable[Any]) -> bytes:
+    """Documents as kustomize is given them."""
+    return b"\n---\n".join(map(canonical_json, bodies))
+
+
+def with_resource(canonical: bytes, name: str) -> bytes:
+    """A kustomization, as kustomize is given it, with a further resource in place of its charts."""
+    value = json.loads(canonical)
+    resources = [*(value.get("resources") or ()), name]
+    fields = {key: part for key, part in value.items() if key not in (_CHARTS, _GLOBALS)}
+    return canonical_json({**fields, "resources": resources})
+
+
+def _charts(key: str, entries: Iterable[Any], shared: Mapping[str, Any]) -> tuple[tuple[InflatedChart, ...], str]:
+    """The charts of a list, or what is wrong with the first that cannot be read."""
+    charts: list[InflatedChart] = []
+    for index, entry in enumerate(entries):
+        chart, breaks = read(InflatedChart, {**shared, **entry})
+        if chart is None:
+            (location, sentence), *_ = breaks
+            return (), PayloadText.CHART_FIELD(field=dotted((key, index, *location)), problem=sentence)
+        charts.append(replace(chart, values_inline=entry.get("valuesInline") or {}))  # with fields that are null
+    return tuple(charts), ""
 
 
 def without_secrets(message: str, folder: str, files: Mapping[str, bytes]) -> str:

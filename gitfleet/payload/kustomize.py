@@ -3,36 +3,66 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final
 
 from gitfleet import desired
 from gitfleet.errors import BadInput
+from gitfleet.formats.yaml_reader import Document
 from gitfleet.payload.builds import (
     REGULAR,
     Listing,
     Outputs,
     ReadBlobs,
     key_of,
+    namespace_of,
     of_file,
     output_of,
     refuse_pointers,
     target_of,
 )
+from gitfleet.payload.inflation import RESOURCE, Inflation, resource_of, without_marks
 from gitfleet.payload.kustomizations import (
     Kustomization,
     PluginFile,
     path_fault,
     read_kustomization,
     read_plugin_file,
+    with_resource,
     without_secrets,
 )
+from gitfleet.payload.releases import ChartFolders, definitions, rendered
 from gitfleet.payload.texts import PayloadText
+from gitfleet.ports.helm import HelmRenderer
 from gitfleet.ports.kustomize import KustomizeBuilder
 
 _MOST_PLUGINS: Final = 10_000
-_NOTHING: Final[Mapping[str, str]] = {}
+
+
+@dataclass(frozen=True)
+class _Tree:
+    """The files of a commit, and its charts."""
+
+    listing: Listing
+    read: ReadBlobs
+    layout: desired.FolderLayout
+
+    @cached_property
+    def charts(self) -> ChartFolders:
+        """The charts by their folders."""
+        return ChartFolders(self.listing)
+
+    def contents(self, paths: Iterable[str]) -> dict[str, bytes]:
+        """The files at these paths; BadInput names one that cannot be read."""
+        oids = {path: self.listing[path].oid for path in sorted(paths)}
+        contents = self.read([*oids.values()])
+        if missing := next((path for path, oid in oids.items() if oid not in contents), None):
+            raise BadInput(PayloadText.TOO_LARGE_READ_2(missing=missing))
+        files = {path: contents[oid] for path, oid in oids.items()}
+        refuse_pointers(files)
+        return files
 
 
 @dataclass(slots=True)
@@ -40,9 +70,11 @@ class Kustomizer:
     """The FolderBuilder of kustomize folders; an output is kept by the blobs that it was made of."""
 
     builder: KustomizeBuilder
+    renderer: HelmRenderer
     _outputs: Outputs = field(default_factory=Outputs)
     _read: dict[str, Kustomization] = field(default_factory=dict)
     _plugins: dict[str, PluginFile] = field(default_factory=dict)
+    _closures: dict[str, _Closure] = field(default_factory=dict)
 
     @property
     def unfinished(self) -> bool:
@@ -50,22 +82,24 @@ class Kustomizer:
         return self._outputs.unfinished
 
     def built(
-        self, folders: Collection[str], listing: Listing, read: ReadBlobs, payload: Mapping[str, str] = _NOTHING
+        self, folders: Collection[str], layout: desired.FolderLayout, listing: Listing, read: ReadBlobs
     ) -> dict[str, desired.SourceFile]:
         """What `DesiredRequest.built` wants: an output for each of the folders of a tree.
 
-        A folder that another kustomization builds on (a base) yields nothing of its own, unless it is `payload`. A
-        folder that cannot be built has its reason in `why`; so has one that a kustomization which cannot be read may
-        build on.
+        A folder that another kustomization builds on (a base) yields nothing of its own, unless it is that of a
+        variant. A folder that cannot be built has its reason in `why`; so has one that a kustomization which cannot be
+        read may build on.
         """
         self._outputs.start()
+        self._closures = {}
         if not folders:
             self._read = {}
             return {}
+        tree = _Tree(listing, read, layout)
         self._read_all(listing, read)
-        closures = {folder: self._closure(folder, listing, read) for folder in sorted(folders)}
+        self._closures = closures = {folder: self._closure(folder, tree) for folder in sorted(folders)}
         bases = {base for folder, closure in closures.items() for base in closure.folders if base != folder}
-        bases.difference_update(payload)
+        bases.difference_update(layout.variants)
         made: dict[str, desired.SourceFile] = {}
         for folder, closure in closures.items():
             user = _possible_user(folder, closures)
@@ -75,8 +109,13 @@ class Kustomizer:
                 why = closure.fault or PayloadText.NOT_BUILT_BECAUSE_CANNOT_READ(user=user)
                 made[folder] = desired.SourceFile(blob="", why=why)
             else:
-                made[folder] = self._build(folder, closure, listing, read)
+                made[folder] = self._build(folder, closure, tree)
         return made
+
+    def may_render(self, chart: str) -> bool:
+        """Whether a kustomization of the last reading renders the chart of a folder, as far as it can be read."""
+        charts = (inflation.path for closure in self._closures.values() for inflation in closure.charts)
+        return chart in charts or _possible_user(chart, self._closures) is not None
 
     def _read_all(self, listing: Listing, read: ReadBlobs) -> None:
         """Know every kustomization of the tree, and no other."""
@@ -86,7 +125,7 @@ class Kustomizer:
         fresh = {oid: read_kustomization(contents.get(oid)) for oid in missing}
         self._read = {oid: self._read[oid] if oid in self._read else fresh[oid] for oid in files.values()}
 
-    def _closure(self, folder: str, listing: Listing, read: ReadBlobs) -> _Closure:
+    def _closure(self, folder: str, tree: _Tree) -> _Closure:
         closure = _Closure()
         waiting = [folder]
         while waiting:
@@ -94,13 +133,14 @@ class Kustomizer:
             if current not in closure.folders:
                 closure.folders.add(current)
                 try:
-                    waiting += self._visit(current, closure, listing, read)
+                    waiting += self._visit(current, closure, tree)
                 except BadInput as error:
                     closure.fault = closure.fault or error.args[0]
         return closure
 
-    def _visit(self, folder: str, closure: _Closure, listing: Listing, read: ReadBlobs) -> list[str]:
+    def _visit(self, folder: str, closure: _Closure, tree: _Tree) -> list[str]:
         """Add what one kustomization names; the folders it builds on. A fault is noted, the rest is read still."""
+        listing = tree.listing
         own = next((path for name in desired.KUSTOMIZATIONS if (path := posixpath.join(folder, name)) in listing), None)
         if own is None:
             raise BadInput(PayloadText.HOLDS_NO_KUSTOMIZATION_YAML(folder=folder))
@@ -112,24 +152,28 @@ class Kustomizer:
             raise BadInput(of_file(own, kustomization.fault or PayloadText.NO_ORDINARY_FILE_2()))
         further: list[str] = []
         references = [*kustomization.references, *kustomization.plugins]
+        charts = [Inflation(folder=folder, written=own, chart=c, inherits=True) for c in kustomization.charts]
         for plugin in kustomization.plugins:
-            target = target_of(folder, plugin)
-            if target in listing:
-                plugin_file = self._plugin_file(listing[target].oid, read)
+            if (target := target_of(folder, plugin)) in listing:
+                plugin_file = self._plugin_file(listing[target].oid, tree.read)
                 references += plugin_file.references
                 closure.rewritten[target] = plugin_file.canonical
-                closure.fault = closure.fault or (plugin_file.fault and of_file(target, plugin_file.fault))
+                closure.note(target, plugin_file.fault_in(plugin in kustomization.generators))
+                charts += (Inflation(folder=folder, written=target, chart=c) for c in plugin_file.charts)
         for reference in references:
             target = target_of(folder, reference)
-            fault = path_fault(reference) or _place_fault(
-                reference, target, listing, reference in kustomization.plugins
-            )
-            if fault:
-                closure.fault = closure.fault or of_file(own, fault)
-            elif target in listing:
+            is_plugin = reference in kustomization.plugins
+            fault = path_fault(reference) or _place_fault(reference, target, listing, is_plugin)
+            closure.note(own, fault)
+            if not fault and target in listing:
                 closure.paths.add(target)
-            else:
+            elif not fault:
                 further.append(target)
+        for inflation in charts:
+            closure.note(inflation.written, inflation.fault(tree.charts))
+        closure.charts += charts
+        closure.rewritten[own] = with_resource(kustomization.canonical, RESOURCE) if charts else kustomization.canonical
+        closure.builds_on[folder] = (kustomization.namespace, tuple(further))
         return further
 
     def _plugin_file(self, oid: str, read: ReadBlobs) -> PluginFile:
@@ -140,33 +184,72 @@ class Kustomizer:
             self._plugins[oid] = too_large if content is None else read_plugin_file(content)
         return self._plugins[oid]
 
-    def _build(self, folder: str, closure: _Closure, listing: Listing, read: ReadBlobs) -> desired.SourceFile:
-        key = key_of(folder, closure.paths, listing)
+    def _build(self, folder: str, closure: _Closure, tree: _Tree) -> desired.SourceFile:
+        of_charts = {path for inflation in closure.charts for path in inflation.paths(tree.charts)}
+        namespace = namespace_of(tree.layout, folder) if closure.charts else ""
+        key = key_of(f"{folder}\n{namespace}" if closure.charts else folder, closure.paths | of_charts, tree.listing)
         files: dict[str, bytes] = {}
 
         def build() -> desired.SourceFile:
-            contents = read([listing[path].oid for path in sorted(closure.paths)])
-            files.update({path: contents[listing[path].oid] for path in closure.paths if listing[path].oid in contents})
-            left_out = sorted(closure.paths - files.keys())
-            if left_out:
-                raise BadInput(PayloadText.TOO_LARGE_READ_2(missing=left_out[0]))
-            refuse_pointers(files)
+            contents = tree.contents(closure.paths)
+            objects, crds = self._rendered(folder, closure, tree.contents(of_charts), namespace)
+            # From here on kustomize's words are shown, unless they contain a secret of these files.
+            files.update(contents | objects)
             built = self.builder.build(folder, files | closure.rewritten)
-            return output_of("kustomize", built, closure.paths | closure.folders)
+            charts = {inflation.path for inflation in closure.charts}
+            output = output_of("kustomize", built, closure.paths | of_charts | closure.folders | charts)
+            if output.parsed is not None and charts:
+                output = replace(output, parsed=without_marks(output.parsed), definitions=crds)
+            return output
 
         return self._outputs.output(key, build, lambda message: without_secrets(message, folder, files))
+
+    def _rendered(
+        self, root: str, closure: _Closure, contents: Mapping[str, bytes], fallback: str
+    ) -> tuple[dict[str, bytes], tuple[Document, ...]]:
+        """What kustomize gets of the charts, by path, and the CRDs that these leave out."""
+        documents: dict[str, list[Document]] = {}
+        crds: list[Document] = []
+        namespaces = closure.namespaces(root)
+        for inflation in closure.charts:
+            namespace = inflation.namespace(namespaces[inflation.folder]) or fallback or "default"
+            chart, names = inflation.rendering(namespace, contents)
+            hooks = inflation.chart.release.hooks
+            placed = rendered(self.renderer, chart, inflation.path, hooks, names).documents
+            documents.setdefault(posixpath.join(inflation.folder, RESOURCE), []).extend(placed)
+            crds += definitions(chart) if chart.skip_crds else ()
+        return {path: resource_of(placed) for path, placed in documents.items()}, tuple(crds)
 
 
 @dataclass(slots=True)
 class _Closure:
     """The files that a build may read, those of them that are given to kustomize in other words, the folders it goes
-    through, and the kustomizations on the way that do not say what they read."""
+    through, the kustomizations on the way that do not say what they read, and the charts. `builds_on` has the namespace
+    of each kustomization, and the folders that it names."""
 
     paths: set[str] = field(default_factory=set)
     rewritten: dict[str, bytes] = field(default_factory=dict)
     folders: set[str] = field(default_factory=set)
     unread: dict[str, Kustomization] = field(default_factory=dict)
+    charts: list[Inflation] = field(default_factory=list)
+    builds_on: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
     fault: str = ""
+
+    def note(self, path: str, fault: str) -> None:
+        """Take the first fault."""
+        self.fault = self.fault or (fault and of_file(path, fault))
+
+    def namespaces(self, root: str) -> dict[str, set[str]]:
+        """The namespaces with which each kustomization is built: its own, or else those of what builds on it."""
+        namespaces: dict[str, set[str]] = {folder: set() for folder in self.builds_on}
+        waiting = [(root, "")]
+        while waiting:
+            folder, outer = waiting.pop()
+            own, further = self.builds_on[folder]
+            if (namespace := own or outer) not in namespaces[folder]:
+                namespaces[folder].add(namespace)
+                waiting += [(base, namespace) for base in further]
+        return namespaces
 
 
 def _place_fault(reference: str, target: str, listing: Listing, is_plugin: bool) -> str:

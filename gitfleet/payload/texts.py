@@ -10,12 +10,21 @@ class PayloadText(FaultTable):
 
     ASKS_FUNCTION_NO_FUNCTIONS_RUN = "asks for a function, and no functions run"
     CANNOT_BUILT_HELM_SAYS_NOT = "cannot be built, and what helm says is not shown, because what may be a secret value is in it; run `helm template` to see it"
+    CANNOT_BUILT_HELM_GLOBALS = "cannot be built: helmGlobals may have chartHome and configHome and nothing else"
     CANNOT_BUILT_KUSTOMIZE_SAYS_NOT = "cannot be built, and what kustomize says is not shown, because a value of a Secret is in it; run `kustomize build {folder}` to see it"
     CANNOT_BUILT_MUST_LIST = "cannot be built: {key} must be a list"
     CANNOT_BUILT_MUST_LIST_MAPPINGS = "cannot be built: {key} must be a list of mappings"
     CANNOT_BUILT_MUST_LIST_STRINGS = "cannot be built: {key} must be a list of strings"
     CANNOT_BUILT_OPENAPI_PATH_NOTHING = "cannot be built: openapi may have a path and nothing else"
     CANNOT_READ_LINE = "cannot be read: line {line}: {message}"
+    CHART_FIELD = "has a chart that cannot be rendered: {field}: {problem}"
+    CHART_IN_SEVERAL_NAMESPACES = (
+        "is built for the namespaces {namespaces}, and its charts are rendered once; write the namespace of each chart"
+    )
+    CHART_MORE_MIB = "{chart} has more than {most_bytes} MiB"
+    CHART_NOT_IN_REPO = (
+        "needs the chart {name}, which is not in the repo, and nothing is fetched; put the chart into {folder}"
+    )
     ENCRYPTED_MORE_DATA_STRINGDATA_SECRETS = "is encrypted in more than the data and stringData of Secrets"
     ENCRYPTED_NOTHING_DECRYPTED_HERE = "is encrypted, and nothing is decrypted here"
     ENCRYPTED_SOPS_NOTHING_DECRYPTED_HELM = (
@@ -35,12 +44,7 @@ class PayloadText(FaultTable):
     HOLDS_NO_KUSTOMIZATION_YAML = "{folder} holds no kustomization.yaml"
     HOOKS_GITFLEET_NOT_RUN = "has hooks, which gitfleet does not run: {asked}; write"
     INLINE_NOT_USED = "has inline {key}, which are not used; put each into a file of the repo and name that"
-    KIND_NOT_USED_HERE = (
-        "is of a kind that is not used here; only kustomize's own generators and transformers run, and no helm"
-    )
-    KUSTOMIZE_NOT_RENDER_HERE = (
-        "has {key}, which kustomize does not render here; write a gitfleet-helm.yaml (docs/config-repo.md)"
-    )
+    KIND_NOT_USED_HERE = "is of a kind that is not used here; only kustomize's own generators and transformers run"
     LEADS_OUT_REPO = "leads out of the repo; name a folder of it"
     LIES_MORE_CHARTS_DEEP = "{path} lies more than {deepest} charts deep"
     MORE_FILES_MIB = "has more than {most_files} files or {most_bytes} MiB, its subcharts unpacked"
@@ -81,7 +85,6 @@ class PayloadText(FaultTable):
         "{chart} renders something else each time, in {named}, which would be rolled out at"
     )
     SCHEMA_USE_ONE_JSON_SCHEMA = '{path} is a schema of "{value}"; use one of json-schema.org'
-    SPEC_CHART_MORE_MIB = "spec.chart: {chart} has more than {most_bytes} MiB"
     SPEC_HOOKS_APPLY_PLACE_LIKE = (
         "{sentence} spec.hooks: Apply to place them like any other object, or Skip to leave them out"
     )
@@ -94,3 +97,4 @@ class PayloadText(FaultTable):
     VARIABLE_NEVER_REPLACED = (
         "has a variable of a cluster, which {program} never sees; use a variant of a Folder, or an override"
     )
+    WRITE_HELM_CHARTS = "has {key}, which kustomize has replaced; write helmCharts"

@@ -174,7 +174,7 @@ def folder_builds(cache: BlobCache | None = None) -> Builds:
         slow, [KustomizeProgram(seconds=seconds) for seconds in TRY_SECONDS], partial(fingerprint, *KUSTOMIZE)
     )
     helm = SlowHelm(slow, [HelmProgram(seconds=seconds) for seconds in TRY_SECONDS], partial(fingerprint, "helm"))
-    return Builds(kustomizer=Kustomizer(kustomize), charts=Charts(helm), slow=slow)
+    return Builds(kustomizer=Kustomizer(kustomize, helm), charts=Charts(helm), slow=slow)
 
 
 def _approval_history(settings: Settings, remote: RepoWriter) -> ApprovalHistory | None:

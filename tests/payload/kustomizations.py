@@ -44,4 +44,5 @@ class NoHelm:
 
 def builds_with(builder: KustomizeBuilder, renderer: HelmRenderer | None = None) -> Builds:
     """What builds the folders of a tree, by these programs."""
-    return Builds(kustomizer=Kustomizer(builder), charts=Charts(renderer or NoHelm()))
+    helm = renderer or NoHelm()
+    return Builds(kustomizer=Kustomizer(builder, helm), charts=Charts(helm))

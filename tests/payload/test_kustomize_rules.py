@@ -21,7 +21,7 @@ from tests.payload.test_kustomize import APP, Fleet
 from tests.texts import part
 
 URL = "http://127.0.0.1:8080/x"
-FIELD_WRITE, NOT_RENDERED = PayloadText.FIELD_WRITE, PayloadText.KUSTOMIZE_NOT_RENDER_HERE
+FIELD_WRITE = PayloadText.FIELD_WRITE
 FETCHED = part(PayloadText.NAMES_ONLY_FILES_REPO_BUILT)
 BRACES = part(PayloadText.NAMES_PATH_NO_BRACES)
 PLUGIN = "apiVersion: builtin\\nkind: PatchTransformer\\nmetadata: {name: x}\\n"
@@ -80,11 +80,14 @@ PLUGIN = "apiVersion: builtin\\nkind: PatchTransformer\\nmetadata: {name: x}\\n"
         (f'transformers: ["{PLUGIN}"]', PayloadText.INLINE_NOT_USED(key="transformers")),
         ("generators: ['{apiVersion: builtin, kind: X}']", PayloadText.INLINE_NOT_USED(key="generators")),
         (f'validators: ["{PLUGIN}"]', PayloadText.INLINE_NOT_USED(key="validators")),
-        ("helmCharts: [{name: x}]", NOT_RENDERED(key="helmCharts")),
-        ("helmGlobals: {chartHome: x}", NOT_RENDERED(key="helmGlobals")),
+        ("helmCharts: here", PayloadText.CANNOT_BUILT_MUST_LIST(key="helmCharts")),
+        ("helmCharts: [here]", PayloadText.CANNOT_BUILT_MUST_LIST_MAPPINGS(key="helmCharts")),
+        ("HelmCharts: []", FIELD_WRITE(key="HelmCharts", meant="helmCharts")),
+        ("helmGlobals: here", PayloadText.CANNOT_BUILT_HELM_GLOBALS()),
+        ("helmGlobals: {name: x}", PayloadText.CANNOT_BUILT_HELM_GLOBALS()),
         (
             "helmChartInflationGenerator: [{chartName: x}]",
-            NOT_RENDERED(key="helmChartInflationGenerator"),
+            PayloadText.WRITE_HELM_CHARTS(key="helmChartInflationGenerator"),
         ),
         ("resources: [{a: b}]", PayloadText.CANNOT_BUILT_MUST_LIST_STRINGS(key="resources")),
         ("resources: here", PayloadText.CANNOT_BUILT_MUST_LIST(key="resources")),
@@ -110,7 +113,7 @@ def test_refused_before_kustomize_runs(text: str, sentence: str) -> None:
             FIELD_WRITE(key="PATH", meant="path"),
         ),
         (f"kind: PatchStrategicMergeTransformer\npaths: ['{URL}/{{x}}']\n", BRACES),
-        ("kind: HelmChartInflationGenerator\nname: x\n", PayloadText.KIND_NOT_USED_HERE()),
+        ("kind: GoPlugin\nname: x\n", PayloadText.KIND_NOT_USED_HERE()),
         ("kind: X\nMetaData: {annotations: {config.kubernetes.io/function: x}}\n", PayloadText.KIND_NOT_USED_HERE()),
         (
             "kind: LabelTransformer\nMetaData: {annotations: {a: x}}\n",
