@@ -143,8 +143,9 @@ class Workspace:
         return tuple(sorted({*faults, *(replace(fault, line=by_field[fault.field]) for fault in plugin_faults)}))
 
     def _foreseen(self, desired: Desired, before: FleetState) -> Iterator[Fault]:
-        """The errors of runs and overrides that a decision shows, but of fields that have one already."""
-        if desired.refused or not (desired.runs or desired.overrides):
+        """The errors of runs, overrides and dependencies that a decision shows, but of fields that have one already."""
+        has_order = any(folder.depends_on for folder in desired.folders.values())
+        if desired.refused or not (desired.runs or desired.overrides or has_order):
             return
         decision, _ = self._planning.decide(desired, before)
         had = {(fault.object, fault.field) for fault in desired.faults}

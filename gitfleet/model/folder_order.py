@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from gitfleet.api.folders import is_made
 from gitfleet.api.objects import Identity, JsonObject
 from gitfleet.model.desired import Desired
+
+_Node = TypeVar("_Node")
+
+
+def cycle_of(node: _Node, needs: Callable[[_Node], Iterable[_Node]]) -> list[_Node]:
+    """A shortest way from a node back to it; empty where there is none."""
+    ways, visited = [[node]], {node}
+    for way in ways:
+        for needed in needs(way[-1]):
+            if needed == node:
+                return [*way, node]
+            if needed not in visited:
+                visited.add(needed)
+                ways.append([*way, needed])
+    return []
 
 
 def _is_available(_: JsonObject) -> bool:

@@ -1,6 +1,7 @@
 """What the folders of a placement wait for on each cluster, by `dependsOn` of their Folders.
 
     Dependencies.of     which folders of which placements wait for which, by a commit
+    cycles              the placements that wait for themselves
     ordered             the placements, each after those that it waits for
     waits               the clusters on which a placement starts nothing for now, each with the reason
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import pairwise
 
 from gitfleet import observe, rollout
 from gitfleet.api.bindings import Binding, is_active
@@ -21,10 +23,13 @@ from gitfleet.api.folders import Dependency, Folder, choose_variants, is_made, v
 from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.runs import RunRecord
+from gitfleet.model.desired import Desired
+from gitfleet.model.failures import Failures
+from gitfleet.model.folder_order import cycle_of
 from gitfleet.model.rolling import Frozen
 from gitfleet.model.state import PlacementRecord
 from gitfleet.reconcile.texts import ReconcileText
-from gitfleet.snapshots import PayloadIndex
+from gitfleet.snapshots import PayloadIndex, index_of, select
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +110,27 @@ class Dependencies:
         }
         return cls(folders=payload.folders, objects=frozen, selected=chosen)
 
+    @classmethod
+    def of_commit(cls, desired: Desired) -> Dependencies:
+        """Those of a commit, by what its placements select."""
+        payload, _ = index_of(desired, None, Failures())
+
+        def selected(key: PlacementKey) -> frozenset[Identity]:
+            return frozenset(manifest.key.identity for manifest in select(desired.placements[key], payload).manifests)
+
+        return cls.of(payload, desired.placements, selected)
+
+    def cycles(self) -> Iterator[tuple[str, list[PlacementKey]]]:
+        """The placements that wait for themselves, over others, each with a folder that has to wait for less."""
+        reported: set[PlacementKey] = set()
+        for key in sorted(self.selected):
+            if key not in reported and (cycle := cycle_of(key, self._awaited)):
+                reported.update(cycle)
+                yield min(self._waiting_for(*pair) for pair in pairwise(cycle)), cycle
+
+    def _waiting_for(self, key: PlacementKey, awaited: PlacementKey) -> str:
+        return next(name for name, needed in self._needs(key) if awaited in self._holders(needed))
+
     def ordered(self, placements: Iterable[PlacementKey]) -> list[PlacementKey]:
         """The placements, each after those that it waits for; in a cycle one has to be the first."""
         ordered: dict[PlacementKey, None] = {}
@@ -147,7 +173,10 @@ class Dependencies:
         return [key for key, names in self.selected.items() if dependency.folder in names]
 
     def _awaited(self, key: PlacementKey) -> list[PlacementKey]:
-        return [holder for _, needed in self._needs(key) for holder in self._holders(needed) if holder in self.selected]
+        """The placements that it waits for. Of a folder that is its own the applies wait."""
+        own = self.selected.get(key, ())
+        needs = (needed for _, needed in self._needs(key) if needed.folder not in own)
+        return [holder for needed in needs for holder in self._holders(needed) if holder in self.selected]
 
     def _is_on(self, name: str, cluster: MemberCluster) -> bool:
         """Whether a cluster gets anything of a Folder that is placed there."""

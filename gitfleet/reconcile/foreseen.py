@@ -1,4 +1,5 @@
-"""What `validate` says of a commit before a reconcile does: runs that are refused, and overrides that do not apply."""
+"""What `validate` says of a commit before a reconcile does: runs that are refused, overrides that do not apply, and
+placements that wait for each other."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from typing import Final
 from gitfleet import works
 from gitfleet.api import Break, Location
 from gitfleet.api.bindings import is_active
+from gitfleet.api.folders import FOLDER
 from gitfleet.api.objects import Origin
 from gitfleet.api.overrides import Override
 from gitfleet.api.runs import placement_of
@@ -17,8 +19,10 @@ from gitfleet.desired import ReadObject
 from gitfleet.errors import BadInput
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.decisions import Decision
+from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import PlacementRecord
+from gitfleet.reconcile.dependencies import Dependencies
 from gitfleet.reconcile.texts import ReconcileText
 from gitfleet.rollout import staged
 
@@ -26,9 +30,18 @@ _MOST_NAMED: Final = 3
 
 
 def foreseen(decision: Decision) -> Iterator[tuple[ReadObject, Break]]:
-    """What is wrong with the runs and overrides of a commit, by what it decides."""
+    """What is wrong with the runs, overrides and dependencies of a commit, by what it decides."""
     yield from _refused_runs(decision)
     yield from _failing_overrides(decision)
+    yield from _cycles(decision.inputs.desired)
+
+
+def _cycles(desired: Desired) -> Iterator[tuple[ReadObject, Break]]:
+    """The placements that wait for each other: selectors by labels show only in what they select."""
+    for name, cycle in Dependencies.of_commit(desired).cycles():
+        folder, why = desired.folders[name], ReconcileText.PLACEMENT_CYCLE.coded(cycle=" -> ".join(map(str, cycle)))
+        origin = folder.origin or Origin("", 1, "", 0)
+        yield ReadObject((*FOLDER, "", name), f"Folder/{name}", origin, folder), (("spec", "dependsOn"), why)
 
 
 def _refused_runs(decision: Decision) -> Iterator[tuple[ReadObject, Break]]:

@@ -36,6 +36,7 @@ class ReconcileText(TextTable):
     )
     PINNED = "is pinned"
     REMOVE_FILE_UNTIL_THEN_NOTHING = "{why} or remove the file; until then nothing is rolled out, and what runs stays"
+    PLACEMENT_CYCLE = "placements wait for each other: {cycle}; remove one of the dependencies"
     RUN_CANNOT_BEGIN = "the run cannot begin: {why}; {remedy}"
     SNAPSHOT_DIGEST_OTHER_CONTENT = "snapshot {snapshot} of {placement} has the digest {hash}, which is other content"
     SNAPSHOT_NEWER = "snapshot {newer} or what is newer"

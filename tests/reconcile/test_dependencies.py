@@ -132,3 +132,20 @@ def test_placements_come_after_those_that_they_wait_for() -> None:
     assert [key.name for key in order] == ["c", "b", "a", "d"]
     cycle = dependencies(of("a", "b"), of("b", "a"))
     assert sorted(key.name for key in cycle.ordered([PlacementKey("", name) for name in "ab"])) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("found", "cycles"),
+    [
+        (dependencies(of("a", "b"), of("b", "c"), of("c")), []),
+        (dependencies(of("a", "b"), of("b", "@c"), of("c", "a")), [("a", "abca")]),
+        (dependencies(of("a", "@a")), [("a", "aa")]),
+        # Over placements that select folders which do not wait for themselves.
+        (dependencies(of("x", "y"), of("y", "z"), of("z"), selected={APPS: ("x", "z"), CERTS: ("y",)}), [("x", "aca")]),
+        # Within a placement the applies wait.
+        (dependencies(of("x", "y"), of("y"), selected={APPS: ("x", "y"), CERTS: ("y",)}), []),
+        (dependencies(of("x", "@certs"), of("y", "@apps"), selected={APPS: ("x",), CERTS: ("y",)}), [("x", "aca")]),
+    ],
+)
+def test_placements_that_wait_for_themselves(found: Dependencies, cycles: list[tuple[str, str]]) -> None:
+    assert [(name, "".join(key.name[0] for key in cycle)) for name, cycle in found.cycles()] == cycles

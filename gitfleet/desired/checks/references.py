@@ -28,6 +28,7 @@ from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.canonical_json import canonical_json
 from gitfleet.formats.kinds import is_selectable
 from gitfleet.formats.sentences import named_briefly
+from gitfleet.model.folder_order import cycle_of
 
 _VARIABLE: Final = re.compile(r"\$\{?\s*MEMBER[-_ ]?CLUSTER[^}\"]*\}?", re.IGNORECASE)
 _SOUND: Final = re.compile(
@@ -133,22 +134,9 @@ def dependency_errors(commit: Commit) -> Iterator[Refusal]:
 
     reported: set[str] = set()
     for name in sorted(folders):
-        if name not in reported and (cycle := _cycle(name, needs)):
+        if name not in reported and (cycle := cycle_of(name, needs)):
             reported.update(cycle)
             yield folders[name][0], (("spec", "dependsOn"), DesiredText.DEPENDENCY_CYCLE(cycle=" -> ".join(cycle)))
-
-
-def _cycle(name: str, needs: Callable[[str], Iterable[str]]) -> list[str]:
-    """A shortest way from a name back to it; empty where there is none."""
-    ways, visited = [[name]], {name}
-    for way in ways:
-        for needed in needs(way[-1]):
-            if needed == name:
-                return [*way, name]
-            if needed not in visited:
-                visited.add(needed)
-                ways.append([*way, needed])
-    return []
 
 
 def _of_run(run: StagedRun, commit: Commit) -> Iterator[Break]:
