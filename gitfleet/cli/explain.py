@@ -69,7 +69,7 @@ def explain(
     else:
         wide = output == "wide"
         columns = ("CLUSTER", "PICKED", "STATE", "SNAPSHOT", *(("SPREAD", "AFFINITY") if wide else ()), "WHY")
-        print_table(columns, [_cells(placement, row, wide) for row in rows])
+        print_table(columns, [_cells(row, wide) for row in rows])
 
 
 def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[dict[str, str], list[JsonObject]] | None:
@@ -113,7 +113,7 @@ def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[dict[
     return views.standing_lines(record, beside), rows
 
 
-def _cells(placement: str, row: Mapping[str, Any], wide: bool) -> tuple[str, ...]:
+def _cells(row: Mapping[str, Any], wide: bool) -> tuple[str, ...]:
     score = row["clusterScore"]
     scores = (str(score["topologySpreadScore"]), str(score["affinityScore"])) if score else ("-", "-")
     return (
@@ -122,29 +122,26 @@ def _cells(placement: str, row: Mapping[str, Any], wide: bool) -> tuple[str, ...
         row["state"] or "-",
         snapshot_index(row["appliedSnapshot"]) or "-",
         *(scores if wide else ()),
-        why(placement, row),
+        why(row),
     )
 
 
-def why(placement: str, row: Mapping[str, Any]) -> str:
+def why(row: Mapping[str, Any]) -> str:
     """The one sentence that matters most about a cluster: what it waits for, else what happens next, else why it was
     picked or not."""
-    name = row["clusterName"]
     if row["waiting"]:
-        return str(row["waiting"][0]).removeprefix(f"{placement}: {name} ")
+        return str(row["waiting"][0])
     if row["selected"] and row["next"]:
         return f"next: {row['next']}"
     if row["selected"] and row["appliedSnapshot"]:
         return CliText.UP_DATE()
-    reason = str(row["reason"]).removeprefix(f'Cluster "{name}" ')
-    return f"{reason} ({row['clusterMessage']})" if row["clusterMessage"] else reason
+    return f"{row['reason']} ({row['clusterMessage']})" if row["clusterMessage"] else str(row["reason"])
 
 
 def sentences(placement: str, row: Mapping[str, Any]) -> list[str]:
     """What there is to say about one cluster."""
-    name = row["clusterName"]
-    reason = str(row["reason"]).removeprefix(f'Cluster "{name}" ')
-    lines = [f"{name} is {'picked' if row['selected'] else 'not picked'} for {placement}: {reason}"]
+    picked = "picked" if row["selected"] else "not picked"
+    lines = [f"{row['clusterName']} is {picked} for {placement}: {row['reason']}"]
     if row["refusedBy"]:
         lines.append(CliText.REFUSED_PLUG(row=row["refusedBy"]))
     if row["clusterMessage"]:
@@ -171,5 +168,5 @@ def sentences(placement: str, row: Mapping[str, Any]) -> list[str]:
     if row["next"]:
         lines.append(f"Next: {row['next']}")
     lines += [f"Eviction {sentence}" for sentence in row["evictions"]]
-    lines += [f"Waiting: {str(sentence).removeprefix(f'{placement}: ')}" for sentence in row["waiting"]]
+    lines += [f"Waiting: {sentence}" for sentence in row["waiting"]]
     return lines

@@ -33,13 +33,13 @@ def placement_name(placement: Mapping[str, Any]) -> str:
 
 def moves_of(placement: Mapping[str, Any]) -> list[Group]:
     """What happens to bindings, those that stay as they are left out."""
-    return _grouped(_of_binding(row["move"], row) for row in placement["rollout"] if row["move"] != "none")
+    return _grouped(_of_cluster(row["move"], row) for row in placement["rollout"] if row["move"] != "none")
 
 
 def unpicked_of(placement: Mapping[str, Any]) -> list[Group]:
     """The clusters that were not picked, by reason."""
     rows = (row for row in placement["clusters"] if not row["selected"] and row["state"] is None)
-    return _grouped(_of_binding("not", row) for row in rows)
+    return _grouped(_of_cluster("not", row) for row in rows)
 
 
 def operations_of(placement: Mapping[str, Any], *, part: str = "operations", diffs_of: Container[str]) -> list[Group]:
@@ -89,11 +89,8 @@ def names(clusters: tuple[str, ...]) -> str:
     return f"{', '.join(clusters[:MOST_NAMED])}{and_more(len(clusters) - MOST_NAMED)}"
 
 
-def _of_binding(word: str, row: Mapping[str, Any]) -> Group:
-    """What is said of one cluster, without its own name, so that equal reasons of several clusters are equal."""
-    cluster = row["clusterName"]
-    reason = row["reason"].removeprefix("ClusterUnschedulable, ").removeprefix(f'Cluster "{cluster}" ')
-    return Group(word=word, reason=reason, clusters=(cluster,))
+def _of_cluster(word: str, row: Mapping[str, Any]) -> Group:
+    return Group(word=word, reason=row["reason"], clusters=(row["clusterName"],))
 
 
 def _grouped(rows: Iterable[Group]) -> list[Group]:

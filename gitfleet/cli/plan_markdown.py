@@ -82,8 +82,7 @@ def _hold_lines(hold: Mapping[str, Any]) -> Iterator[str]:
     if not hold["nameIsFinal"]:
         yield APPROVE_LATER
         return
-    path = hold["approval"]["path"]
-    yield how_to_approve(hold).replace(path, code_span(path))
+    yield how_to_approve(hold, code_span)
     yield ""
     yield from fenced(hold["approval"]["content"].splitlines(), "yaml")
 

@@ -86,7 +86,7 @@ def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
         return
     if not met:
         scheduled = placement["scheduled"]
-        yield f"  ! {scheduled['reason']}: {scheduled['message']}".removesuffix(": ")
+        yield f"  ! {': '.join(filter(None, (scheduled['reason'], scheduled['message'])))}"
     if moved:
         yield f"  {moved}"
     for group in moves:

@@ -20,6 +20,7 @@
     kept_there          what a cluster keeps until another placement has it, in a sentence
     run_awaited         what an External placement has and waits for, in a sentence
     waiting_for         what a placement is still waiting for, in a sentence
+    waiting_state       the same of one cluster, as the end of a sentence about it
     way_out             what a binding keeps that needs a new run, in a sentence
     freezes_at          the freezes in force at a moment, and what they hold
     next_expiry         when the next one with a date ends for good
@@ -70,7 +71,7 @@ from gitfleet.rollout.readiness import (
 from gitfleet.rollout.renumbering import renumbered
 from gitfleet.rollout.requests import recorded_refusal, recorded_waits, refusal_of, request_for
 from gitfleet.rollout.silence import LEFT_OUT_AFTER, long_silent, silent_since
-from gitfleet.rollout.waiting import kept_there, run_awaited, waiting_for, way_out
+from gitfleet.rollout.waiting import kept_there, run_awaited, waiting_for, waiting_state, way_out
 
 __all__ = [
     "LEFT_OUT_AFTER",
@@ -114,6 +115,7 @@ __all__ = [
     "take_back",
     "unavailable_period",
     "waiting_for",
+    "waiting_state",
     "way_out",
     "without_left",
 ]

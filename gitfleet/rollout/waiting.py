@@ -26,10 +26,10 @@ def waiting_for(record: PlacementRecord, plan: RolloutPlan | None = None) -> tup
     reasons, asks = (plan.blocked, plan.asks) if plan is not None else ({}, ())
     moving = ((binding, reasons.get(binding.cluster, "")) for binding in record.bindings)
     return tuple(
-        wait_for(reason, f"{name}: {sentence}")
+        wait_for(reason, f"{name}: {binding.cluster} {state}")
         for binding, reason in moving
         if reason not in asks
-        for sentence in _waiting(binding, record, reason)
+        for state in waiting_state(binding, record, reason)
     )
 
 
@@ -67,25 +67,26 @@ def _of(commit: str | None) -> str:
     return f" of commit {commit[:12]}" if commit else ""
 
 
-def _waiting(binding: Binding, record: PlacementRecord, reason: str) -> Iterator[str]:
+def waiting_state(binding: Binding, record: PlacementRecord, reason: str = "") -> Iterator[str]:
+    """Yield how a cluster stands that has not arrived where it is to go, as the end of a sentence about it."""
     if binding.deleting is not None:
         yield from _giving_up(binding)
         return
     if record.placement.deleting is not None and reason:
-        yield f"{binding.cluster} waits: {reason}"
+        yield f"waits: {reason}"
         return
     current = {c.type: c for c in binding.conditions if c.observed_generation == binding.generation}
     started = current.get(ConditionType.ROLLOUT_STARTED)
     if started is not None and started.status is not Status.TRUE:
-        yield f"{binding.cluster} waits: {reason or started.message}"
+        yield f"waits: {reason or started.message}"
         return
     if binding.state is BindingState.UNSCHEDULED:
         if not record.placement.strategy.external:  # else its run says what it waits for
-            yield f"{binding.cluster} " + (f"waits: {reason}" if reason else RolloutText.NO_LONGER_PICKED_NOT_CLEARED())
+            yield f"waits: {reason}" if reason else RolloutText.NO_LONGER_PICKED_NOT_CLEARED()
         return
     if binding.state is not BindingState.BOUND:
         if not record.placement.strategy.external:
-            yield RolloutText.NOT_ROLLED_OUT(cluster=binding.cluster, state=binding.state)
+            yield RolloutText.NOT_ROLLED_OUT(state=binding.state)
         return
     if ConditionType.DIFF_REPORTED not in current:
         yield from _unfinished(binding, current)
@@ -94,7 +95,7 @@ def _waiting(binding: Binding, record: PlacementRecord, reason: str) -> Iterator
 def _giving_up(binding: Binding) -> Iterator[str]:
     undeleted = _not_deleted(binding)
     if undeleted or not binding.kept:  # what is kept waits for another placement, which says so itself
-        yield RolloutText.GIVING_UP_RESOURCES(cluster=binding.cluster) + (f" and {undeleted}" if undeleted else "")
+        yield RolloutText.GIVING_UP_RESOURCES() + (f" and {undeleted}" if undeleted else "")
 
 
 def _unfinished(binding: Binding, current: Mapping[str, Condition]) -> Iterator[str]:
@@ -102,15 +103,13 @@ def _unfinished(binding: Binding, current: Mapping[str, Condition]) -> Iterator[
     for step in _STEPS:
         condition = current.get(step)
         if condition is None:
-            yield RolloutText.NOT_REPORTED_NEWEST_GENERATION(cluster=binding.cluster, step=step)
+            yield RolloutText.NOT_REPORTED_NEWEST_GENERATION(step=step)
             return
         if condition.status is not Status.TRUE:
-            yield RolloutText.IS_NOT(
-                cluster=binding.cluster, step=step, condition=condition.message or condition.reason
-            )
+            yield RolloutText.IS_NOT(step=step, condition=condition.message or condition.reason)
             return
     if undeleted := _not_deleted(binding):
-        yield f"{binding.cluster} {undeleted}"
+        yield undeleted
 
 
 def kept_there(binding: Binding) -> str:

@@ -7,6 +7,7 @@
     schedule(request, fleet, profile) -> SchedulingResult  one placement, to the end of its chain of cycles
     schedule_key(request, fleet) -> str                    while it stays the same, scheduling again changes nothing
     explain(request, fleet, profile) -> ClusterVerdict...  every cluster: chosen or by whom refused, and the remedy
+    common_reason(decision) -> str                         why a cluster is not picked, without its name
     without_namespace(request, fleet, profile) -> names    the clusters that are refused as they lack the namespace
 
 Source: kubefleet.md §2; decisions D4, D5, D27.
@@ -26,6 +27,7 @@ from gitfleet.model.state import PlacementRecord
 from gitfleet.schedule.admission import NamespaceAffinity
 from gitfleet.schedule.builtin import BUILT_IN
 from gitfleet.schedule.cluster_set import ClusterSet
+from gitfleet.schedule.decisions import common_reason
 from gitfleet.schedule.explain import explain_clusters
 from gitfleet.schedule.fleet import EVERYTHING, Fact, FleetIndex, Unschedulable, index_fleet
 from gitfleet.schedule.keys import BindingDigests, schedule_key
@@ -59,6 +61,7 @@ __all__ = [
     "SchedulerPlugin",
     "Score",
     "Unschedulable",
+    "common_reason",
     "explain",
     "index_fleet",
     "profile_for",

@@ -37,7 +37,7 @@ def picked_by_name(cluster: str) -> ClusterDecision:
 
 def not_eligible(cluster: str, why: str) -> ClusterDecision:
     """A cluster that PickFixed names and that may not get anything yet."""
-    reason = ScheduleText.CLUSTER_NOT_ELIGIBLE_RESOURCE_PLACEMENT(cluster=cluster, why=why)
+    reason = ScheduleText.CLUSTER_IS(cluster=cluster, why=ScheduleText.NOT_ELIGIBLE_YET(why=why))
     return ClusterDecision(cluster=cluster, selected=False, reason=reason, refused_by=ELIGIBILITY_PLUGIN)
 
 
@@ -50,20 +50,28 @@ def not_found(cluster: str) -> ClusterDecision:
 
 def outscored(cluster: str, score: Score) -> ClusterDecision:
     """A cluster that others left behind."""
+    points = ClusterScore(score.topology_spread, score.affinity)
+    reason = ScheduleText.CLUSTER_IS(cluster=cluster, why=low_score(points))
+    return ClusterDecision(cluster=cluster, selected=False, score=points, reason=reason)
+
+
+def low_score(score: ClusterScore) -> str:
+    """Why a cluster was left behind, as the end of a sentence about it."""
     scores = ScheduleText.AFFINITY_SCORE_TOPOLOGY_SPREAD_SCORE(
         affinity=score.affinity, topology_spread=score.topology_spread
     )
-    return ClusterDecision(
-        cluster=cluster,
-        selected=False,
-        score=ClusterScore(score.topology_spread, score.affinity),
-        reason=ScheduleText.CLUSTER_NOT_SCORE_HIGH_ENOUGH(cluster=cluster, scores=scores),
-    )
+    return ScheduleText.SCORE_NOT_HIGH_ENOUGH(scores=scores)
+
+
+def common_reason(decision: ClusterDecision) -> str:
+    """The reason of a decision, the same for all clusters that were left behind with one score."""
+    return decision.reason if decision.selected or decision.score is None else low_score(decision.score)
 
 
 def refused(cluster: str, why: str, plugin: str) -> ClusterDecision:
     """A cluster that a filter refused."""
-    return ClusterDecision(cluster=cluster, selected=False, reason=f"ClusterUnschedulable, {why}", refused_by=plugin)
+    reason = ScheduleText.CLUSTER_UNSCHEDULABLE(why=why)
+    return ClusterDecision(cluster=cluster, selected=False, reason=reason, refused_by=plugin)
 
 
 def decision_of_binding(binding: Binding) -> ClusterDecision:

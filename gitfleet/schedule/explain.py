@@ -15,7 +15,7 @@ from gitfleet.api.placements import PlacementType
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.scheduling import ClusterVerdict, SchedulingRequest, SchedulingResult
 from gitfleet.schedule.classified_bindings import classify_bindings
-from gitfleet.schedule.decisions import decision_of_binding, outscored
+from gitfleet.schedule.decisions import decision_of_binding, low_score
 from gitfleet.schedule.eligibility import reason_of
 from gitfleet.schedule.fleet import FleetIndex, Unschedulable
 from gitfleet.schedule.pick import Run
@@ -119,11 +119,12 @@ def _outscored(cluster: MemberCluster, scorer: _Scorer, worst: ClusterScore | No
     if worst is not None:
         bar = ScheduleText.TOPOLOGY_SPREAD_SCORE(topology_spread=worst.topology_spread, affinity=worst.affinity)
         remedy += ScheduleText.MAKE_SCORE_BETTER_LOWEST_CLUSTER(bar=bar)
+    score = ClusterScore(total.topology_spread, total.affinity)
     return ClusterVerdict(
         cluster=cluster.name,
         selected=False,
-        reason=outscored(cluster.name, total).reason,
-        score=ClusterScore(total.topology_spread, total.affinity),
+        reason=low_score(score),
+        score=score,
         scores_by_plugin=_points(scores),
         remedy=remedy,
     )
@@ -134,25 +135,25 @@ def _fixed(result: SchedulingResult, fleet: FleetIndex, picked: Mapping[str, Bin
     verdicts: list[ClusterVerdict] = []
     for name in sorted({*fleet.names, *decisions}):
         decision = decisions.get(name)
+        reason = decision.reason if decision else ScheduleText.NOT_NAMED_PLACEMENT()
         remedy = "" if name in picked else ScheduleText.ADD_CLUSTERNAMES()
         if decision is not None and not decision.selected:
             where = fleet.position.get(name)
-            remedy = ScheduleText.ADD_MEMBERCLUSTER_NAME() if where is None else _reconnect(fleet, where)
+            remedy = ScheduleText.ADD_MEMBERCLUSTER_NAME()
+            if where is not None:
+                why = reason_of(fleet.clusters[where], fleet.eligibilities[where].verdict, fleet.now)
+                reason = ScheduleText.NOT_ELIGIBLE_YET(why=why)
+                remedy = ScheduleText.MAKE_CLUSTER_ELIGIBLE(why=why)
         verdicts.append(
             ClusterVerdict(
                 cluster=name,
                 selected=name in picked,
                 refused_by=decision.refused_by if decision else None,
-                reason=decision.reason if decision else ScheduleText.CLUSTER_NOT_NAMED_PLACEMENT(name=name),
+                reason=reason,
                 remedy=remedy,
             )
         )
     return tuple(verdicts)
-
-
-def _reconnect(fleet: FleetIndex, where: int) -> str:
-    why = reason_of(fleet.clusters[where], fleet.eligibilities[where].verdict, fleet.now)
-    return ScheduleText.MAKE_CLUSTER_ELIGIBLE(why=why)
 
 
 def _undecided(fleet: FleetIndex, picked: Mapping[str, Binding], error: str) -> tuple[ClusterVerdict, ...]:

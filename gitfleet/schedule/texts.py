@@ -19,11 +19,10 @@ class ScheduleText(TextTable):
     CLUSTER_ALREADY_SELECTED = "cluster is already selected"
     CLUSTER_LEFT_FLEET = "cluster has left the fleet"
     CLUSTER_NOT_CONNECTED_FLEET = "cluster is not connected to the fleet: "
-    CLUSTER_NOT_ELIGIBLE_RESOURCE_PLACEMENT = 'Cluster "{cluster}" is not eligible for resource placement yet: {why}'
     CLUSTER_NOT_MATCH_ANY_REQUIRED = "cluster does not match with any of the required cluster affinity terms"
-    CLUSTER_NOT_NAMED_PLACEMENT = 'Cluster "{name}" is not named by the placement'
-    CLUSTER_NOT_SCORE_HIGH_ENOUGH = 'Cluster "{cluster}" does not score high enough ({scores})'
+    CLUSTER_IS = 'Cluster "{cluster}" {why}'
     CLUSTER_NO_NAMESPACE_INFORMATION_AVAILABLE = "cluster has no namespace information available"
+    CLUSTER_UNSCHEDULABLE = "ClusterUnschedulable, {why}"
     COULD_NOT_FIND_ALL_CLUSTERS = "could not find all clusters needed as specified by the scheduling policy"
     CREATE_NAMESPACE_CLUSTER = "create namespace {namespace} on the cluster"
     FACTORY_MADE_NOT_DERIVE_FROM = "its factory made a {name}, which does not derive from SchedulerPlugin"
@@ -46,6 +45,8 @@ class ScheduleText(TextTable):
     MEMBER_AGENT_NOT_JOINED_YET = "member agent not joined yet"
     MEMBER_AGENT_NOT_ONLINE_YET = "member agent not online yet"
     NAMES_NO_CAPACITY = '"{name}" names no capacity: it must be total, allocatable or available'
+    NOT_ELIGIBLE_YET = "is not eligible for resource placement yet: {why}"
+    NOT_NAMED_PLACEMENT = "is not named by the placement"
     NOT_NAME_RESOURCE_PROPERTY = '"{name}" is not the name of a resource property'
     NO_FACT_KIND_ABOUT_CLUSTERS = 'there is no fact of the kind "{fact}" about clusters'
     NO_NAME = "{name} has no name"
@@ -64,6 +65,7 @@ class ScheduleText(TextTable):
     REQUIREMENT_PROPERTY_MUST_EXACTLY_ONE = "the requirement on the property {requirement} must have exactly one value"
     SCHEDULER_PLUG_LISTED_TWICE = "the scheduler plug-in {listed} is listed twice"
     SCHEDULER_PROFILE_ERRORS = "the scheduler profile has errors: {faults}"
+    SCORE_NOT_HIGH_ENOUGH = "does not score high enough ({scores})"
     SPECIFIED_CLUSTER_NOT_FOUND = 'Specified cluster "{cluster}" is not found'
     START_MEMBER_AGENT = "start the member agent, or give the cluster a connection that answers"
     SUCCESSFULLY_SCHEDULED_RESOURCES_PLACEMENT = (

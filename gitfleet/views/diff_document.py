@@ -113,7 +113,7 @@ def _cluster(side: ClusterSides, ignored: Ignored) -> dict[str, Any]:
     if side.observation is None or not side.observation.reachable:
         message = side.observation.error if side.observation is not None else ViewsText.NOT_OBSERVED()
     elif side.work is not None and side.work.error is not None:
-        message = side.work.error.removesuffix(f" (cluster {side.cluster})")
+        message = side.work.error
     compared = Comparisons(ignored, side.observation.dry_runs if side.observation is not None else {})
     rows = [] if message or side.observation is None else list(_objects(side, side.observation, compared))
     return {

@@ -7,7 +7,7 @@ follow from the recorded bindings and clusters by the deciding functions.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
@@ -186,10 +186,9 @@ def _rolled_out(record: PlacementRecord, binding: Binding | None, blocked: str |
     if binding is None:
         nothing = dict.fromkeys(("state", "resourceSnapshot", "appliedSnapshot", "next"))
         return {**nothing, "waiting": []}
-    alone = replace(record, bindings=(binding,))
-    awaited = rollout.run_awaited(alone)
+    awaited = rollout.run_awaited(record, [binding])
     run = [f"{_BY_RUNS}{awaited}"] if awaited else []
-    waiting = [blocked] if blocked else [] if move else list(rollout.waiting_for(alone)) or run
+    waiting = [blocked] if blocked else [] if move else list(rollout.waiting_state(binding, record)) or run
     waiting += [retained] if (retained := rollout.kept_there(binding)) else []
     picked = is_active(binding)
     return {

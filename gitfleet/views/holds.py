@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from gitfleet.api.conditions import APPROVED, Conditions, ConditionType, Status, find_condition, type_of
@@ -110,9 +110,9 @@ def answering_file(document: Mapping[str, Any]) -> str:
     return f"{document['approval']['path']} {'rejects' if document['rejected'] else 'approves'}"
 
 
-def how_to_approve(document: Mapping[str, Any]) -> str:
+def how_to_approve(document: Mapping[str, Any], quoted: Callable[[str], str] = str) -> str:
     """What to do so that a hold's removals happen, in front of the file's content; from its document."""
-    path = document["approval"]["path"]
+    path = quoted(document["approval"]["path"])
     if document["rejected"]:
         return ViewsText.REJECTS_AFTER_ALL(path=path)
     return ViewsText.ADD_CONFIG_REPO(path=path)

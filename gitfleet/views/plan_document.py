@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from difflib import unified_diff
 from typing import Any
 
-from gitfleet import rollout
+from gitfleet import rollout, schedule
 from gitfleet.api.bindings import Binding, ClusterDecision
 from gitfleet.api.conditions import Reason
 from gitfleet.api.faults import Fault
@@ -113,8 +113,7 @@ def _summary(operations: Iterable[Operation]) -> dict[str, int]:
 
 
 def _blocked(work: Work) -> dict[str, Any]:
-    message = (work.error or "").removesuffix(f" (cluster {work.cluster})")
-    return {"placement": str(work.placement), "clusterName": work.cluster, "message": message}
+    return {"placement": str(work.placement), "clusterName": work.cluster, "message": work.error or ""}
 
 
 def _holds(planned: PlannedReconcile) -> list[dict[str, Any]]:
@@ -252,7 +251,7 @@ def _cluster(name: str, decision: ClusterDecision | None, binding: Binding | Non
             "affinityScore": score.affinity if score else 0,
         },
         "refusedBy": decision.refused_by if decision else None,
-        "reason": decision.reason if decision else ViewsText.NO_LONGER_PICKED(),
+        "reason": schedule.common_reason(decision) if decision else ViewsText.NO_LONGER_PICKED(),
         **({"variants": dict(binding.variants)} if binding is not None and binding.variants else {}),
     }
 

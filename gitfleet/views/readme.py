@@ -86,8 +86,7 @@ def _holds(fleet: FleetView, branches: str) -> list[str]:
             lines += [f"- {code_span(f'Not approved: {waits}', 600)}"]
         if hold.answer is None:
             lines += ["", *answer_lines(hold.name, NamespacedName("", hold.name), branches)]
-        path = document["approval"]["path"]
-        lines += ["", how_to_approve(document).replace(path, code_span(path)), ""]
+        lines += ["", how_to_approve(document, code_span), ""]
         lines += ["```yaml", *document["approval"]["content"].splitlines(), "```"]
     return [*lines, *rest_lines(len(waiting), MOST_ROWS, "holds")]
 

@@ -114,7 +114,7 @@ def _works_of(
             work = attempt(subject, render_work, binding, snapshot, overrides, member, texts)
             if isinstance(work, Failure):
                 failures.note(work)
-                work = replace(empty_work(binding, snapshot), error=f"{work.sentence} (cluster {cluster.name})")
+                work = replace(empty_work(binding, snapshot), error=work.sentence)
             previous = (made_of, work)
         works.append(previous)
     return works

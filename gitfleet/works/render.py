@@ -55,9 +55,9 @@ def render_work(
         if enveloped:
             _refuse_twins(manifests)
     except OverrideFailed as error:
-        return replace(work, error=f"{error} (cluster {cluster.name})")
+        return replace(work, error=str(error))
     except EnvelopeError as error:
-        return replace(work, error=f"{error} (cluster {cluster.name})", unwrapped=False)
+        return replace(work, error=str(error), unwrapped=False)
     return replace(work, manifests=manifests, deleted=judge.deleted)
 
 

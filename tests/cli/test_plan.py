@@ -24,9 +24,9 @@ from tests.cli.conftest import Shell, commit, git, make_repo, settle
 from tests.cli.test_validate import BAD, HOSTILE, HOSTILE_PATH
 from tests.texts import said
 
-NOT_BEST = ScheduleText.CLUSTER_NOT_SCORE_HIGH_ENOUGH(
-    cluster="eu-north-1", scores=ScheduleText.AFFINITY_SCORE_TOPOLOGY_SPREAD_SCORE(affinity=0, topology_spread=0)
-).removeprefix('Cluster "eu-north-1" ')
+NOT_BEST = ScheduleText.SCORE_NOT_HIGH_ENOUGH(
+    scores=ScheduleText.AFFINITY_SCORE_TOPOLOGY_SPREAD_SCORE(affinity=0, topology_spread=0)
+)
 FIRST = said(f"""\
 monitoring (PickAll): 4 clusters, 4 objects, snapshot 0
   4 clusters join, because [[views.PLACEMENT_NEW]]
@@ -39,7 +39,7 @@ web (PickN): 2 clusters, 4 objects, snapshot 0
   2 clusters join, because [[views.PLACEMENT_NEW]]
   bind   eu-west-1, us-east-1: [[rollout.GOES_OUT_NEW_CLUSTER|web-0-snapshot]]
   not    eu-north-1: {NOT_BEST}
-  not    us-lab-1: [[schedule.CLUSTER_NOT_MATCH_ANY_REQUIRED]]
+  not    us-lab-1: [[schedule.CLUSTER_UNSCHEDULABLE|[[schedule.CLUSTER_NOT_MATCH_ANY_REQUIRED]]]]
   + Namespace/web on eu-west-1, us-east-1:[[apply.NOT_CLUSTER_YET|]]
   + ConfigMap/web/web-settings on eu-west-1, us-east-1:[[apply.NOT_CLUSTER_YET|]]
   + Service/web/web on eu-west-1, us-east-1:[[apply.NOT_CLUSTER_YET|]]
@@ -181,7 +181,7 @@ def test_a_cluster_that_cannot_be_reached_is_named_with_the_reason(gitfleet: She
     [
         (("--without", "us-east-1"), "bind   eu-north-1, eu-west-1: web-0-snapshot"),
         (("--without", "region=eu"), "! SchedulingPolicyUnfulfilled: "),
-        (("--cordon", "us-east-1"), "not    us-east-1: taint"),
+        (("--cordon", "us-east-1"), "not    us-east-1: ClusterUnschedulable, taint"),
     ],
 )
 def test_what_if(gitfleet: Shell, fleet: Path, words: tuple[str, ...], expected: str) -> None:

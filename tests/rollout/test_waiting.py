@@ -57,27 +57,27 @@ def held_back(message: str = "The rollout strategy holds it") -> Condition:
 @pytest.mark.parametrize(
     ("binding", "sentence"),
     [
-        (bound("a", deleting=NOW), RolloutText.GIVING_UP_RESOURCES(cluster="a")),
+        (bound("a", deleting=NOW), "a " + RolloutText.GIVING_UP_RESOURCES()),
         (bound("a", held_back()), f"a waits: {held_back().message}"),
-        (scheduled("a"), RolloutText.NOT_ROLLED_OUT(cluster="a", state="Scheduled")),
-        (bound("a", state=BindingState.UNSCHEDULED), ("a " + RolloutText.NO_LONGER_PICKED_NOT_CLEARED())),
-        (bound("a"), RolloutText.NOT_REPORTED_NEWEST_GENERATION(cluster="a", step="Overridden")),
+        (scheduled("a"), "a " + RolloutText.NOT_ROLLED_OUT(state="Scheduled")),
+        (bound("a", state=BindingState.UNSCHEDULED), "a " + RolloutText.NO_LONGER_PICKED_NOT_CLEARED()),
+        (bound("a"), "a " + RolloutText.NOT_REPORTED_NEWEST_GENERATION(step="Overridden")),
         (
             bound("a", condition("Overridden", Status.TRUE, "x", generation=0)),
-            RolloutText.NOT_REPORTED_NEWEST_GENERATION(cluster="a", step="Overridden"),
+            "a " + RolloutText.NOT_REPORTED_NEWEST_GENERATION(step="Overridden"),
         ),
-        (bound("a", *true_up_to("Applied")), RolloutText.NOT_REPORTED_NEWEST_GENERATION(cluster="a", step="Applied")),
+        (bound("a", *true_up_to("Applied")), "a " + RolloutText.NOT_REPORTED_NEWEST_GENERATION(step="Applied")),
         (
             bound("a", *true_up_to("Available"), unavailable()),
-            RolloutText.IS_NOT(cluster="a", step="Available", condition="NotAllWorkAreAvailable"),
+            "a " + RolloutText.IS_NOT(step="Available", condition="NotAllWorkAreAvailable"),
         ),
         (
             bound("a", *true_up_to("Available"), replace(unavailable(), message="Deployment web is starting")),
-            RolloutText.IS_NOT(cluster="a", step="Available", condition="Deployment web is starting"),
+            "a " + RolloutText.IS_NOT(step="Available", condition="Deployment web is starting"),
         ),
         (
             bound("a", condition("Overridden", Status.FALSE, "OverriddenFailed")),
-            RolloutText.IS_NOT(cluster="a", step="Overridden", condition="OverriddenFailed"),
+            "a " + RolloutText.IS_NOT(step="Overridden", condition="OverriddenFailed"),
         ),
     ],
 )
@@ -102,9 +102,7 @@ def test_a_stale_report_of_differences_or_of_the_rollout_says_nothing() -> None:
     stale = bound(
         "a", condition("DiffReported", Status.TRUE, "x", generation=0), replace(held_back(), observed_generation=0)
     )
-    assert waiting_for(record(stale)) == (
-        ("web: " + RolloutText.NOT_REPORTED_NEWEST_GENERATION(cluster="a", step="Overridden")),
-    )
+    assert waiting_for(record(stale)) == (("web: a " + RolloutText.NOT_REPORTED_NEWEST_GENERATION(step="Overridden")),)
 
 
 def test_the_plan_says_why_a_binding_is_held_and_each_binding_has_its_own_sentence() -> None:
@@ -112,7 +110,7 @@ def test_the_plan_says_why_a_binding_is_held_and_each_binding_has_its_own_senten
     assert waiting_for(record(bound("a", held_back()), bound("b", held_back("no")), scheduled("c")), plan) == (
         "web: a waits: 2 of 3 must stay",
         "web: b waits: no",
-        ("web: " + RolloutText.NOT_ROLLED_OUT(cluster="c", state="Scheduled")),
+        ("web: c " + RolloutText.NOT_ROLLED_OUT(state="Scheduled")),
     )
 
 
@@ -140,15 +138,15 @@ X = RolloutText.NOT_DELETED(there="ConfigMap/web/x", there_2="", more_than_first
 @pytest.mark.parametrize(
     ("binding", "objects", "said"),
     [
-        (GONE, [failed("x")], (RolloutText.GIVING_UP_RESOURCES(cluster="a") + f" and {X}")),
+        (GONE, [failed("x")], ("a " + RolloutText.GIVING_UP_RESOURCES() + f" and {X}")),
         (
             GONE,
             [failed("x"), failed("y"), failed("z")],
-            (RolloutText.GIVING_UP_RESOURCES(cluster="a") + f" and {X} (and 2 more)"),
+            ("a " + RolloutText.GIVING_UP_RESOURCES() + f" and {X} (and 2 more)"),
         ),
-        (GONE, [failed("x", "Applied")], RolloutText.GIVING_UP_RESOURCES(cluster="a")),
+        (GONE, [failed("x", "Applied")], "a " + RolloutText.GIVING_UP_RESOURCES()),
         (GONE, [stays("w")], ""),
-        (GONE, [stays("w"), failed("x")], (RolloutText.GIVING_UP_RESOURCES(cluster="a") + f" and {X}")),
+        (GONE, [stays("w"), failed("x")], ("a " + RolloutText.GIVING_UP_RESOURCES() + f" and {X}")),
         (ARRIVED, [stays("w")], ""),
         (ARRIVED, [failed("w", "Applied"), failed("x")], f"a {X}"),
         (ARRIVED, [failed("x", "Available")], ""),
@@ -217,11 +215,11 @@ def test_what_cannot_be_rendered_needs_a_new_run(
 
 def test_a_deleted_placement_says_why_it_stays_on_a_cluster() -> None:
     plan = replace(plan_rollout(request([])), blocked={"a": "frozen"})
-    unfinished = (("web: " + RolloutText.NOT_REPORTED_NEWEST_GENERATION(cluster="a", step="Overridden")),)
+    unfinished = (("web: a " + RolloutText.NOT_REPORTED_NEWEST_GENERATION(step="Overridden")),)
     assert waiting_for(record(bound("a"), deleting=True), plan) == ("web: a waits: frozen",)
     assert waiting_for(record(bound("a"), deleting=True)) == unfinished
     assert waiting_for(record(bound("a")), plan) == unfinished
-    assert waiting_for(record(GONE, deleting=True), plan) == (("web: " + RolloutText.GIVING_UP_RESOURCES(cluster="a")),)
+    assert waiting_for(record(GONE, deleting=True), plan) == (("web: a " + RolloutText.GIVING_UP_RESOURCES()),)
 
 
 def snapshot(index: int) -> ResourceSnapshot:

@@ -69,7 +69,6 @@ def test_an_envelope_that_an_override_breaks_is_a_work_that_is_not_synchronized(
     found = synchronized(world)
     assert found["c1"][:2] == ("False", "SyncWorkFailed") and found["c2"][:2] == ("True", "AllWorkSynced")
     assert ApiText.CANNOT_UNWRAPPED(key="ResourceEnvelope", place="web/bundle", why="inner.yaml") in found["c1"][2]
-    assert "(cluster c1)" in found["c1"][2]
     assert values(world) == {"c1": "2", "c2": "1"}
     world.roll_out(override(inner("3")))
     assert {status for status, *_ in synchronized(world).values()} == {"True"}

@@ -68,8 +68,8 @@ def test_a_placement_that_was_removed() -> None:
     world.roll_out(remove=[PLACED])
     assert said(world) == [
         (
-            "web: "
-            + RolloutText.GIVING_UP_RESOURCES(cluster="c1")
+            "web: c1 "
+            + RolloutText.GIVING_UP_RESOURCES()
             + (
                 " and "
                 + RolloutText.NOT_DELETED(
@@ -98,7 +98,7 @@ def test_it_is_told_once_and_changes_nothing_again() -> None:
 def test_a_finalizer_that_nobody_removes(remove: dict[str, object]) -> None:
     world = settled(finalizer=True)
     world.roll_out(remove=[remove])
-    whom = (RolloutText.GIVING_UP_RESOURCES(cluster="c1") + " and has") if remove is PLACED else "c1 has"
+    whom = (RolloutText.GIVING_UP_RESOURCES() + " and has") if remove is PLACED else "has"
     why = ApplyText.BEING_DELETED_WAITS_FINALIZERS(entry="it", finalizers=" (example.com/keep)")
     why += " (and 1 more)" if remove is PLACED else ""  # the namespace that it is in
-    assert said(world)[0] == f"web: {whom} not deleted ConfigMap/web/settings: {why}"
+    assert said(world)[0] == f"web: c1 {whom} not deleted ConfigMap/web/settings: {why}"

@@ -94,7 +94,7 @@ def test_eligibility(member: MemberCluster, refusal: str | None) -> None:
         (decision,) = answer.decisions
         assert (decision.refused_by, decision.reason) == ("ClusterEligibility", f"ClusterUnschedulable, {refusal}")
         (fixed,) = schedule(request(pick_fixed("c")), index_fleet([member], NOW)).decisions
-        assert fixed.reason == ScheduleText.CLUSTER_NOT_ELIGIBLE_RESOURCE_PLACEMENT(cluster="c", why=refusal)
+        assert fixed.reason == ScheduleText.CLUSTER_IS(cluster="c", why=ScheduleText.NOT_ELIGIBLE_YET(why=refusal))
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ def test_every_cluster_of_a_spread_by_score() -> None:
         *[
             verdict(
                 name,
-                reason=ScheduleText.CLUSTER_NOT_SCORE_HIGH_ENOUGH(cluster=name, scores=low),
+                reason=ScheduleText.SCORE_NOT_HIGH_ENOUGH(scores=low),
                 score=ClusterScore(0, 0),
                 scores_by_plugin={"ClusterAffinity": 0, "SamePlacementAffinity": 0},
                 remedy=remedy,
@@ -117,8 +117,8 @@ def test_both_kinds_of_points_of_a_cluster_that_others_left_behind() -> None:
     _, behind = explain(request(policy, binding("a", score=(0, 7))), index_fleet(members, NOW))
     assert behind == verdict(
         "b",
-        reason=ScheduleText.CLUSTER_NOT_SCORE_HIGH_ENOUGH(
-            cluster="b", scores=ScheduleText.AFFINITY_SCORE_TOPOLOGY_SPREAD_SCORE(affinity="50", topology_spread="1")
+        reason=ScheduleText.SCORE_NOT_HIGH_ENOUGH(
+            scores=ScheduleText.AFFINITY_SCORE_TOPOLOGY_SPREAD_SCORE(affinity="50", topology_spread="1")
         ),
         score=ClusterScore(1, 50),
         scores_by_plugin={"ClusterAffinity": 50, "TopologySpreadConstraints": 1, "SamePlacementAffinity": 0},
@@ -288,10 +288,10 @@ def test_pick_fixed_as_whole_verdicts(status: AgentStatus, why: str) -> None:
         verdict(
             "b",
             refused_by="ClusterEligibility",
-            reason=ScheduleText.CLUSTER_NOT_ELIGIBLE_RESOURCE_PLACEMENT(cluster="b", why=why),
+            reason=ScheduleText.NOT_ELIGIBLE_YET(why=why),
             remedy=ScheduleText.MAKE_CLUSTER_ELIGIBLE(why=why),
         ),
-        verdict("c", reason=ScheduleText.CLUSTER_NOT_NAMED_PLACEMENT(name="c"), remedy=ScheduleText.ADD_CLUSTERNAMES()),
+        verdict("c", reason=ScheduleText.NOT_NAMED_PLACEMENT(), remedy=ScheduleText.ADD_CLUSTERNAMES()),
         verdict(
             "ghost",
             reason=ScheduleText.SPECIFIED_CLUSTER_NOT_FOUND(cluster="ghost"),
@@ -573,7 +573,7 @@ def test_a_cluster_that_others_left_behind_as_a_whole_decision() -> None:
             cluster="a",
             selected=False,
             score=ClusterScore(-1, 50),
-            reason=ScheduleText.CLUSTER_NOT_SCORE_HIGH_ENOUGH(cluster="a", scores=scores),
+            reason=ScheduleText.CLUSTER_IS(cluster="a", why=ScheduleText.SCORE_NOT_HIGH_ENOUGH(scores=scores)),
         ),
     )
 

@@ -89,7 +89,7 @@ def test_a_work_that_cannot_be_rendered_is_an_error_and_the_others_are_rendered(
     works, memo = render_fleet(state, WorksMemo(), failures)
     (failure,) = failures.found
     assert failure.subject == Subject("Work", "web", "east")
-    assert [(work.error, work.manifests) for work in works["east"]] == [(f"{failure.sentence} (cluster east)", ())]
+    assert [(work.error, work.manifests) for work in works["east"]] == [(failure.sentence, ())]
     assert [(work.error, work.manifests) for work in works["west"]] == [(None, LATEST.manifests)]
     assert memo.placements == {}
 

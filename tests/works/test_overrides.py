@@ -237,7 +237,7 @@ ON_SETTINGS = f"{FAILED_ON_SETTINGS}: rule 1: "
 )
 def test_an_override_that_cannot_be_applied_says_where(patch: JsonPatch, message: str) -> None:
     work = render((NAMESPACE, SETTINGS), [override("ro", SETTINGS, rule(patch), ns="web")])
-    assert (work.error, work.manifests) == (f"{ON_SETTINGS}{message} (cluster east)", ())
+    assert (work.error, work.manifests) == (f"{ON_SETTINGS}{message}", ())
 
 
 def test_every_object_that_overrides_fail_on_is_named() -> None:
@@ -257,7 +257,7 @@ def test_a_label_that_makes_the_value_unreadable_is_said_without_it() -> None:
     patch = add("/data/x", "${MEMBER-CLUSTER-LABEL-KEY-region}")
     odd = replace(EAST, labels={"region": 'hunter2"'})
     work = render((SETTINGS,), [override("ro", SETTINGS, rule(patch), ns="web")], odd)
-    said = WorksText.VALUE_NO_JSON_ONCE_VARIABLES(name="/data/x") + " (cluster east)"
+    said = WorksText.VALUE_NO_JSON_ONCE_VARIABLES(name="/data/x")
     assert work.error == f"{ON_SETTINGS}{said}"
 
 
@@ -269,7 +269,7 @@ def test_an_object_without_a_namespace_is_named_without_one() -> None:
             snapshot="cro-0",
             key="Namespace",
             key_2="web",
-            place=(":" + WorksText.NOTHING_IS_THERE(operation="", name="rule 2: remove /spec") + " (cluster east)"),
+            place=(":" + WorksText.NOTHING_IS_THERE(operation="", name="rule 2: remove /spec")),
         )
     )
 
@@ -277,22 +277,20 @@ def test_an_object_without_a_namespace_is_named_without_one() -> None:
 @pytest.mark.parametrize("patch", [JsonPatch("add", "data/x", "1"), JsonPatch("add", "/data/~2", "1")])
 def test_a_patch_that_cannot_be_read_is_an_error(patch: JsonPatch) -> None:
     work = render((SETTINGS,), [override("ro", SETTINGS, rule(), rule(patch), ns="web")])
-    assert work.error == (
-        WorksText.SNAPSHOT_RULE_NO_RFC_PATCH(kind="ResourceOverride", snapshot="ro-0", number="2") + " (cluster east)"
-    )
+    assert work.error == (WorksText.SNAPSHOT_RULE_NO_RFC_PATCH(kind="ResourceOverride", snapshot="ro-0", number="2"))
 
 
 def test_identity_cannot_be_patched() -> None:
     changes = [("/metadata/name", "x"), ("/kind", "Y"), ("/metadata", {}), ("/metadata", "x"), ("/apiVersion", "v2")]
     for patch in (add(path, value) for path, value in changes):
         work = render((SETTINGS,), [override("ro", SETTINGS, rule(patch), ns="web")])
-        assert work.error == f"{WorksText.RULE_WOULD_CHANGE_APIVERSION(on=FAILED_ON_SETTINGS, number=1)} (cluster east)"
+        assert work.error == f"{WorksText.RULE_WOULD_CHANGE_APIVERSION(on=FAILED_ON_SETTINGS, number=1)}"
 
 
 def test_an_override_snapshot_that_is_gone_is_an_error() -> None:
     binding = replace(binding_of(EAST), cluster_resource_overrides=("cro-0",))
     work = render_work(binding, snapshot(ROLE), CompiledOverrides(), EAST)
-    assert work.error == (WorksText.OVERRIDE_SNAPSHOT_NOT(reference="cro-0") + " (cluster east)")
+    assert work.error == (WorksText.OVERRIDE_SNAPSHOT_NOT(reference="cro-0"))
 
 
 def test_a_snapshot_that_was_not_loaded_is_an_error() -> None:
@@ -352,4 +350,4 @@ def test_a_place_that_a_list_does_not_have_is_an_error(patch: JsonPatch, message
     place = WorksText.SNAPSHOT_FAILED_APPLY(
         override="ResourceOverride", snapshot="ro-0", key="ConfigMap", key_2="l", place=' in namespace "web": rule 1: '
     )
-    assert work.error == f"{place}{message} (cluster east)"
+    assert work.error == f"{place}{message}"
