@@ -105,8 +105,8 @@ class Claims:
         """Why an object is left alone of which nothing is known now; None where it was observed."""
         why = self.request.unreadable.get(key)
         if why is not None:
-            return KeepCode.UNREADABLE, ApplyText.COULD_NOT_READ(key=key, unreadable=why)
-        return None if self.was_observed(key) else (KeepCode.NOT_OBSERVED, ApplyText.NOT_OBSERVED(key=key))
+            return KeepCode.UNREADABLE, ApplyText.COULD_NOT_READ(unreadable=why)
+        return None if self.was_observed(key) else (KeepCode.NOT_OBSERVED, ApplyText.NOT_OBSERVED())
 
     def abandons(self, placement: PlacementKey) -> bool:
         """Whether a placement gives its objects up and leaves them on the cluster."""

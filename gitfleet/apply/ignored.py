@@ -57,7 +57,7 @@ class Ignored:
         rollout = self.by_rollouts.get(key.identity, _NO_ROLLOUT)
         if not rollout.untouched:
             return ""
-        return ApplyText.WAITS_ROLLOUT(key=key, rollout=rollout.rollout, untouched=rollout.untouched)
+        return ApplyText.WAITS_ROLLOUT(rollout=rollout.rollout, untouched=rollout.untouched)
 
     def compared(self, key: ObjectKey, body: JsonObject, live: JsonObject) -> tuple[JsonObject, JsonObject]:
         """A manifest and the live object without what is left alone; the very same two where that is nothing. What a

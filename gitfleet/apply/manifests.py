@@ -39,7 +39,7 @@ def operation_for(manifest: Manifest, work: Work, claims: Claims) -> Operation:
         return _report(manifest, work, live, claims)
     if waits := request.compared.ignored.untouched(key):
         is_applied = live is not None and _is_as_applied(manifest, work, live, claims)
-        code, why = (KeepCode.IN_PLACE, "as applied") if is_applied else (KeepCode.ROLLOUT, waits)
+        code, why = (KeepCode.IN_PLACE, ApplyText.AS_APPLIED()) if is_applied else (KeepCode.ROLLOUT, waits)
         return left_alone(manifest, work, live, code, why)
     holder = claims.holders[identity]
     if holder != work.placement and is_made(manifest) and live is not None:
@@ -50,7 +50,7 @@ def operation_for(manifest: Manifest, work: Work, claims: Claims) -> Operation:
     if live is None:
         return _make(manifest, work, entry, claims)
     if is_terminating(live):
-        why = "; ".join(filter(None, (ApplyText.BEING_DELETED_MADE_AGAIN_ONCE(key=key), stuck_namespace(live))))
+        why = "; ".join(filter(None, (ApplyText.BEING_DELETED_MADE_AGAIN_ONCE(), stuck_namespace(live))))
         return left_alone(manifest, work, live, KeepCode.TERMINATING, why)
     if entry is None or not is_named(entry, live):
         return _take_over(manifest, work, live, entry, claims)
@@ -61,7 +61,7 @@ def _make(manifest: Manifest, work: Work, entry: InventoryEntry | None, claims: 
     """The object is not there: make it, unless it is a Job that is finished."""
     key = manifest.key
     if entry is not None and entry.finished and entry.applied_digest == manifest.digest:
-        return left_alone(manifest, work, None, KeepCode.FINISHED, ApplyText.FINISHED_REMOVED_TTL(key=key))
+        return left_alone(manifest, work, None, KeepCode.FINISHED, ApplyText.FINISHED_REMOVED_TTL())
     was_applied = entry is not None and entry.uid is not None
     made = claims.request.compared.ignored.made(manifest)
     return Create(
@@ -69,7 +69,7 @@ def _make(manifest: Manifest, work: Work, entry: InventoryEntry | None, claims: 
         placement=work.placement,
         manifest=made,
         rendered=None if made is manifest else manifest,
-        reason=ApplyText.REMOVED_FROM_CLUSTER(key=key) if was_applied else ApplyText.NOT_CLUSTER_YET(key=key),
+        reason=ApplyText.REMOVED_FROM_CLUSTER() if was_applied else ApplyText.NOT_CLUSTER_YET(),
         wave=wave_of(key.group, key.kind),
         needs=needs_of(manifest, claims),
         force=_forces(work, None),
@@ -92,36 +92,37 @@ def _of_another(
     """Another placement has the object here."""
     key = manifest.key
     if not claims.wants(work.placement, key.identity):
-        why = ApplyText.HANDED_OVER(key=key, holder=titled(holder))
+        why = ApplyText.HANDED_OVER(holder=titled(holder))
         return left_alone(manifest, work, live, KeepCode.HANDED_OVER, why)
-    why = ApplyText.BELONGS_CLUSTER(key=key, holder=titled(holder)) + ApplyText.SELECT_ONE_TWO_ALONE()
+    why = ApplyText.BELONGS_CLUSTER(holder=titled(holder)) + ApplyText.SELECT_ONE_TWO_ALONE()
     return left_alone(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why)
 
 
 def _reapply(manifest: Manifest, work: Work, live: LiveObject, entry: InventoryEntry, claims: Claims) -> Operation:
     """The object is ours: apply what changed here, or what somebody changed there."""
-    key, strategy = manifest.key, work.apply_strategy
+    strategy = work.apply_strategy
     if entry.placement != work.placement:
-        why = ApplyText.HANDED_OVER_2(key=key, placement=titled(entry.placement))
+        why = ApplyText.HANDED_OVER_2(placement=titled(entry.placement))
         return _update(manifest, work, live, claims, why, entry)
     if None in (entry.uid, entry.applied_digest, entry.shape_digest):
-        return _update(manifest, work, live, claims, ApplyText.LAST_APPLY_NOT_CONFIRMED(key=key))
+        return _update(manifest, work, live, claims, ApplyText.LAST_APPLY_NOT_CONFIRMED())
     if entry.applied_digest != manifest.digest:
-        return _update(manifest, work, live, claims, ApplyText.MANIFEST_CHANGED(key=key), entry)
+        return _update(manifest, work, live, claims, ApplyText.MANIFEST_CHANGED(), entry)
     is_unchanged = entry.shape_digest == claims.request.compared.shape(manifest, live)
     if is_unchanged and not strategy.comparison_option.counts_every_field:
-        return left_alone(manifest, work, live, KeepCode.IN_PLACE, "as applied")
+        return left_alone(manifest, work, live, KeepCode.IN_PLACE, ApplyText.AS_APPLIED())
     details, doubt = _differences(manifest, work, live, claims, applied=True)
     drift = without_rollouts(details, manifest.body, live.body)
     if strategy.when_to_apply.stops_at_drift and drift:
-        why = f"{key} drifted: {_first(drift, manifest, live)}{doubt}"
+        why = ApplyText.DRIFTED(first=_first(drift, manifest, live), doubt=doubt)
         return left_alone(manifest, work, live, RefuseCode.FOUND_DRIFTS, why, drift)
     if is_unchanged:
-        return left_alone(manifest, work, live, KeepCode.IN_PLACE, "as applied", details)
+        return left_alone(manifest, work, live, KeepCode.IN_PLACE, ApplyText.AS_APPLIED(), details)
     if details and not drift:
-        why = ApplyText.ROLLOUT_LEFT(key=key, first=_first(details, manifest, live))
+        why = ApplyText.ROLLOUT_LEFT(first=_first(details, manifest, live))
         return _update(manifest, work, live, claims, why, entry)
-    update = _update(manifest, work, live, claims, f"{key} drifted: {_first(details, manifest, live)}", entry)
+    why = ApplyText.DRIFTED(first=_first(details, manifest, live), doubt="")
+    update = _update(manifest, work, live, claims, why, entry)
     return replace(update, writers=writers_of(manifest.body, live.body, details))
 
 
@@ -129,34 +130,34 @@ def _take_over(
     manifest: Manifest, work: Work, live: LiveObject, entry: InventoryEntry | None, claims: Claims
 ) -> Operation:
     """The object was there before us, or somebody created it again: whenToTakeOver decides."""
-    key, strategy = manifest.key, work.apply_strategy
+    strategy = work.apply_strategy
     was_applied = entry is not None and entry.uid is not None
     origin = ApplyText.REPLACED_SOMEBODY_ELSE() if was_applied else ApplyText.WAS_THERE_BEFORE()
     if strategy.when_to_take_over is WhenToTakeOver.NEVER:
-        why = ApplyText.WHENTOTAKEOVER_NEVER(key=key, found=origin)
+        why = ApplyText.WHENTOTAKEOVER_NEVER(found=origin)
         return left_alone(manifest, work, live, RefuseCode.NOT_TAKEN_OVER, why)
     owner = other_owner(live)
     if owner is not None and not strategy.allow_co_ownership:
-        why = ApplyText.OWNED_ALLOWCOOWNERSHIP_NOT_SET(key=key, found=origin, owner=owner)
+        why = ApplyText.OWNED_ALLOWCOOWNERSHIP_NOT_SET(found=origin, owner=owner)
         return left_alone(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why)
     if strategy.when_to_take_over is WhenToTakeOver.IF_NO_DIFF:
         details, doubt = _differences(manifest, work, live, claims)
         if details:
             first = _first(details, manifest, live)
-            why = ApplyText.DIFFERS_FROM_MANIFEST(key=key, found=origin, first=first, doubt=doubt)
+            why = ApplyText.DIFFERS_FROM_MANIFEST(found=origin, first=first, doubt=doubt)
             return left_alone(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why, details)
-    return _update(manifest, work, live, claims, ApplyText.TAKEN_OVER(key=key, found=origin))
+    return _update(manifest, work, live, claims, ApplyText.TAKEN_OVER(found=origin))
 
 
 def _report(manifest: Manifest, work: Work, live: LiveObject | None, claims: Claims) -> Operation:
     """ReportDiff: compare and never write."""
     if live is None:
-        why = ApplyText.NOT_CLUSTER(manifest=manifest.key)
+        why = ApplyText.NOT_CLUSTER()
         return left_alone(manifest, work, None, KeepCode.FOUND_DIFF, why, (("/", None, ApplyText.WHOLE_OBJECT()),))
     details, doubt = _differences(manifest, work, live, claims)
     if not details:
         return left_alone(manifest, work, live, KeepCode.NO_DIFF_FOUND, ApplyText.NO_DIFFERENCE_FOUND())
-    why = f"{manifest.key} differs: {_first(details, manifest, live)}{doubt}"
+    why = ApplyText.DIFFERS(first=_first(details, manifest, live), doubt=doubt)
     return left_alone(manifest, work, live, KeepCode.FOUND_DIFF, why, details)
 
 

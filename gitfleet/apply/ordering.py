@@ -41,7 +41,7 @@ def in_order(
     folder = next((name for name in sorted(claims.request.order.before(key.identity)) if name in missing), None)
     if folder is None:
         return operation
-    why = ApplyText.WAITS_FOR_FOLDER(key=key, folder=folder, missing=missing[folder])
+    why = ApplyText.WAITS_FOR_FOLDER(folder=folder, missing=missing[folder])
     return left_alone(manifest, work, claims.live(key), KeepCode.FOLDER, why)
 
 

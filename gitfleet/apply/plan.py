@@ -45,7 +45,7 @@ def plan_apply(request: ApplyRequest, failures: Failures | None = None) -> tuple
     unmatched = [e for e in request.inventory.values() if e.key.identity not in claims.rendered.get(e.placement, ())]
     contents = Contents.of(claims) if unmatched else Contents()
     for entry in unmatched:
-        fallback = keep_entry(entry, claims, KeepCode.INTERNAL_ERROR, ApplyText.STAYS_CANNOT_JUDGED(entry=entry.key))
+        fallback = keep_entry(entry, claims, KeepCode.INTERNAL_ERROR, ApplyText.STAYS_CANNOT_JUDGED())
         subject = Subject.of_object(entry.key, request.cluster)
         operation = contained.contain(subject, fallback, prune, entry, claims, contents)
         if operation is not None:
@@ -95,7 +95,7 @@ def _planned(work: Work, claims: Claims, failures: Failures) -> list[Operation]:
     for manifest in work.manifests if work.error is None else ():
         identity = manifest.key.identity
         if identity in seen:
-            why = ApplyText.STANDS_MORE_ONCE(manifest=manifest.key, placement=titled(work.placement))
+            why = ApplyText.STANDS_MORE_ONCE(placement=titled(work.placement))
             operations.append(left_alone(manifest, work, None, RefuseCode.DUPLICATED, why))
             continue
         seen.add(identity)

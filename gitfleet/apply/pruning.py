@@ -52,18 +52,18 @@ def _prune(entry: InventoryEntry, claims: Claims, contents: Contents) -> Operati
     request = claims.request
     if claims.abandons(entry.placement):
         setting = "MemberCluster's deleteOptions.propagationPolicy" if request.leaving else "deleteStrategy"
-        return _release(entry, claims, ApplyText.STAYS_CLUSTER_ABANDON(entry=entry.key, setting=setting))
+        return _release(entry, claims, ApplyText.STAYS_CLUSTER_ABANDON(setting=setting))
     if (unknown := claims.unknown(entry.key)) is not None:
         return keep_entry(entry, claims, *unknown)
     live = claims.live(entry.key)
     if live is None:
-        return _release(entry, claims, ApplyText.IS_GONE(entry=entry.key))
+        return _release(entry, claims, ApplyText.IS_GONE())
     if foreign := _made_by_others(entry, live):
-        return _release(entry, claims, f"{entry.key} {foreign}")
+        return _release(entry, claims, foreign)
     if is_terminating(live):
-        return keep_entry(entry, claims, KeepCode.TERMINATING, _being_deleted(entry, live), live)
+        return keep_entry(entry, claims, KeepCode.TERMINATING, _being_deleted(live), live)
     if (taker := claims.awaited.get(entry.key.identity)) is not None:
-        why = ApplyText.STAYS_UNTIL_APPLIED(entry=entry.key, other=titled(taker))
+        why = ApplyText.STAYS_UNTIL_APPLIED(other=titled(taker))
         return keep_entry(entry, claims, KeepCode.KEPT_FOR_SUCCESSOR, why, live)
     return (
         _in_use(entry, live, claims, contents.user(entry))
@@ -86,7 +86,7 @@ def _in_use(
 ) -> Keep | None:
     if user is None:
         return None
-    why = ApplyText.STAYS_WHILE_OBJECTS_CLUSTER(entry=entry.key, user=titled(user))
+    why = ApplyText.STAYS_WHILE_OBJECTS_CLUSTER(user=titled(user))
     return keep_entry(entry, claims, code, why, live)
 
 
@@ -107,10 +107,10 @@ def _needed_by_rollout(entry: InventoryEntry, live: LiveObject, claims: Claims, 
     ignored = claims.request.compared.ignored
     for identity, rollout in ignored.by_rollouts.items():
         if rollout.stays and identity == entry.key.identity:
-            why = ApplyText.STAYS_ROLLOUT(entry=entry.key, rollout=rollout.rollout)
+            why = ApplyText.STAYS_ROLLOUT(rollout=rollout.rollout)
             return keep_entry(entry, claims, KeepCode.ROLLOUT, ignored.untouched(entry.key) or why, live)
         if rollout.stays and contents.is_within(identity, entry):
-            why = ApplyText.STAYS_ROLLOUT_TAKES_PODS_AWAY(entry=entry.key, rollout=rollout.rollout)
+            why = ApplyText.STAYS_ROLLOUT_TAKES_PODS_AWAY(rollout=rollout.rollout)
             return keep_entry(entry, claims, KeepCode.NAMESPACE_IN_USE, why, live)
     return None
 
@@ -123,9 +123,9 @@ def _protected(entry: InventoryEntry, live: LiveObject, claims: Claims, contents
     outers = contents.around(entry)
     for outer in outers:
         if not _is_settled(outer, claims, contents):
-            why = ApplyText.STAYS_CLUSTER_STAY(entry=entry.key, other=outer.key)
+            why = ApplyText.STAYS_CLUSTER_STAY(other=outer.key)
             return keep_entry(entry, claims, KeepCode.NAMESPACE_IN_USE, why, live)
-    why = ApplyText.STAYS_CLUSTER_PROTECTS(entry=entry.key, by=protection)
+    why = ApplyText.STAYS_CLUSTER_PROTECTS(by=protection)
     if protection == TAKEN_OVER:
         why += ApplyText.DELETED_ROLL_OUT(prune=PRUNE)
     return replace(_release(entry, claims, why), keeping=tuple(outer.key.identity for outer in outers))
@@ -144,15 +144,13 @@ def _protecting(entry: InventoryEntry, live: LiveObject, claims: Claims, content
     """What becomes of a namespace or a definition that would take along what is protected; None where nothing is."""
     if entry.keeps:
         names = named_briefly(entry.keeps, _MOST_NAMED)
-        return _release(entry, claims, ApplyText.STAYS_CLUSTER_LEFT_NEVER_DELETED(entry=entry.key, left=names))
+        return _release(entry, claims, ApplyText.STAYS_CLUSTER_LEFT_NEVER_DELETED(left=names))
     for inner in contents.within(entry):
         if not claims.was_observed(inner.key):
-            why = ApplyText.STAYS_UNTIL_READ(entry=entry.key, other=inner.key)
+            why = ApplyText.STAYS_UNTIL_READ(other=inner.key)
             return keep_entry(entry, claims, KeepCode.NAMESPACE_IN_USE, why, live)
         if protection := _protection_of(inner, claims):
-            return _release(
-                entry, claims, ApplyText.STAYS_CLUSTER_PROTECTS_2(entry=entry.key, other=inner.key, by=protection)
-            )
+            return _release(entry, claims, ApplyText.STAYS_CLUSTER_PROTECTS_2(other=inner.key, by=protection))
     owner = next((inner.placement for inner in contents.within(entry) if _is_not_let_go(inner, claims)), None)
     return _in_use(entry, live, claims, owner)
 
@@ -176,12 +174,12 @@ def _protection_of(entry: InventoryEntry, claims: Claims) -> str | None:
     return entry.protected_by or protected_by(live.body, taken_over=unknown)
 
 
-def _being_deleted(entry: InventoryEntry, live: LiveObject) -> str:
+def _being_deleted(live: LiveObject) -> str:
     if stuck := stuck_namespace(live):
-        return ApplyText.BEING_DELETED_NAMESPACE_WAITS(entry=entry.key, why=stuck)
+        return ApplyText.BEING_DELETED_NAMESPACE_WAITS(why=stuck)
     names = section(live.body, "metadata").get("finalizers")
     finalizers = f" ({named_briefly([str(name)[:_LONGEST_NAME] for name in names], 3)})" if names else ""
-    return ApplyText.BEING_DELETED_WAITS_FINALIZERS(entry=entry.key, finalizers=finalizers)
+    return ApplyText.BEING_DELETED_WAITS_FINALIZERS(finalizers=finalizers)
 
 
 def _left_to_owner(entry: InventoryEntry, live: LiveObject, claims: Claims, contents: Contents) -> Release | None:
@@ -193,7 +191,7 @@ def _left_to_owner(entry: InventoryEntry, live: LiveObject, claims: Claims, cont
     outers = (outer.key for outer in contents.around(entry) if isinstance(prune(outer, claims, contents), Delete))
     taker = next(outers, None)
     why = ApplyText.STAYS_CLUSTER() if taker is None else ApplyText.GOES_DELETED(taker=taker)
-    return _release(entry, claims, ApplyText.OWNS_TOO(entry=entry.key, why=why, owner=owner))
+    return _release(entry, claims, ApplyText.OWNS_TOO(why=why, owner=owner))
 
 
 def _after_folder(entry: InventoryEntry, live: LiveObject, claims: Claims) -> Keep | None:
@@ -201,7 +199,7 @@ def _after_folder(entry: InventoryEntry, live: LiveObject, claims: Claims) -> Ke
     first = deleted_first(entry, claims)
     if first is None:
         return None
-    return keep_entry(entry, claims, KeepCode.FOLDER, ApplyText.STAYS_UNTIL_GONE(entry=entry.key, first=first), live)
+    return keep_entry(entry, claims, KeepCode.FOLDER, ApplyText.STAYS_UNTIL_GONE(first=first), live)
 
 
 def _delete(entry: InventoryEntry, live: LiveObject, claims: Claims) -> Delete | Keep:
@@ -209,7 +207,7 @@ def _delete(entry: InventoryEntry, live: LiveObject, claims: Claims) -> Delete |
     gate, identity, placement = claims.request.gate, entry.key.identity, entry.placement
     permit = gate.permit(identity)
     if permit is None:
-        why = ApplyText.REMOVAL_HELD(entry=entry.key, why=gate.why_held(identity))
+        why = ApplyText.REMOVAL_HELD(why=gate.why_held(identity))
         return keep_entry(entry, claims, KeepCode.REMOVAL_HELD, why, live)
     work = claims.works.get(placement)
     override = work.deleted.get(identity) if work is not None else None
@@ -252,7 +250,7 @@ def _retain(entry: InventoryEntry, claims: Claims) -> Operation | None:
         why = ApplyText.REPORTDIFF_CHANGES_NOTHING()
     else:
         why = ApplyText.NEWER_CONTENT_HAS_IT()
-    return keep_entry(entry, claims, KeepCode.STAYS, ApplyText.STAYS_AS_IT_IS(entry=entry.key, why=why))
+    return keep_entry(entry, claims, KeepCode.STAYS, ApplyText.STAYS_AS_IT_IS(why=why))
 
 
 def _release(entry: InventoryEntry, claims: Claims, reason: str) -> Release:

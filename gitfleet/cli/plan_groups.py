@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from gitfleet.formats.sentences import and_more, counted
+from gitfleet.model.operations import KeepCode
 
 MOST_NAMED: Final = 4
 _MOST_REMOVED: Final = 10
 _LONGEST_REMOVED: Final = 30
+_AS_IT_SHOULD_BE: Final = (KeepCode.IN_PLACE, KeepCode.NO_DIFF_FOUND)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,19 +49,18 @@ def operations_of(placement: Mapping[str, Any], *, part: str = "operations", dif
     their diffs. `part` is operations or later."""
     rows = []
     for operation in sorted(placement[part], key=lambda row: row["action"] != "delete"):
-        if operation["action"] == "keep" and operation["reason"] in ("as applied", "no difference found"):
+        if operation.get("code") in _AS_IT_SHOULD_BE:
             continue
         key = operation["object"]
         subject = (
             f"{key['kind']}/{key['namespace']}/{key['name']}" if key["namespace"] else f"{key['kind']}/{key['name']}"
         )
-        reason = str(operation["reason"]).removeprefix(f"{subject} ").replace(f" of {subject}", "")
         diff = operation.get("diff", "") if operation["action"] in diffs_of else ""
         rows.append(
             Group(
                 word=operation["action"],
                 object=subject,
-                reason=reason,
+                reason=operation["reason"],
                 diff=diff,
                 clusters=(operation["clusterName"],),
                 removed=_removed(operation),

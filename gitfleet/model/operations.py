@@ -233,7 +233,7 @@ class RefusedStep:
     @property
     def sentence(self) -> str:
         """Why, without the object."""
-        return ModelText.LAST_ATTEMPT_FAILED(removeprefix=self.message.removeprefix(f"{self.key}: "))
+        return ModelText.LAST_ATTEMPT_FAILED(why=self.message)
 
     @property
     def lasts(self) -> bool:

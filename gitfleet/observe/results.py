@@ -215,9 +215,9 @@ def not_deleted(
             if outcome is None and key in previous:
                 undeleted[key] = previous[key]
             elif outcome is not None and not outcome.ok:
-                undeleted[key] = _failed(key, outcome.code.value, outcome.message.removeprefix(f"{key}: "))
+                undeleted[key] = _failed(key, outcome.code.value, outcome.message)
         elif isinstance(operation, Keep):
-            undeleted[key] = _failed(key, operation.code.value, operation.reason.replace(str(key), "it", 1))
+            undeleted[key] = _failed(key, operation.code.value, operation.reason)
     return tuple(undeleted[key] for key in sorted(undeleted, key=lambda key: key.order))
 
 

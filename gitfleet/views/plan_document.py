@@ -216,6 +216,7 @@ def _operation(operation: Operation) -> dict[str, Any]:
         "action": action_of(operation),
         "object": object_reference(operation.key),
         "reason": operation.reason,
+        "code": operation.code if isinstance(operation, Keep | Refuse) else None,
         "diff": diff_of(operation),
         **removed_fields(operation),
     }

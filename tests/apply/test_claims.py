@@ -80,20 +80,16 @@ def left(placement: PlacementKey, code: KeepCode | RefuseCode, why: str) -> Oper
 
 def refused(why: str) -> Operation:
     """web does not get it."""
-    has = ApplyText.BELONGS_CLUSTER(key="ConfigMap/ns/cm", holder="ClusterResourcePlacement other")
+    has = ApplyText.BELONGS_CLUSTER(holder="ClusterResourcePlacement other")
     return left(WEB, RefuseCode.FAILED_TO_TAKE_OVER, has + why)
 
 
 AS_IS = left(OTHER, KeepCode.IN_PLACE, "as applied")
-CHANGES = ApplyText.MANIFEST_CHANGED(key="ConfigMap/ns/cm")
+CHANGES = ApplyText.MANIFEST_CHANGED()
 SELECTED_TWICE = refused(ApplyText.SELECT_ONE_TWO_ALONE())
-GIVEN = left(
-    OTHER, KeepCode.HANDED_OVER, ApplyText.HANDED_OVER(key="ConfigMap/ns/cm", holder="ClusterResourcePlacement web")
-)
-TAKEN = ApplyText.HANDED_OVER_2(key="ConfigMap/ns/cm", placement="ClusterResourcePlacement other")
-GIVES = left(
-    WEB, KeepCode.HANDED_OVER, ApplyText.HANDED_OVER(key="ConfigMap/ns/cm", holder="ClusterResourcePlacement other")
-)
+GIVEN = left(OTHER, KeepCode.HANDED_OVER, ApplyText.HANDED_OVER(holder="ClusterResourcePlacement web"))
+TAKEN = ApplyText.HANDED_OVER_2(placement="ClusterResourcePlacement other")
+GIVES = left(WEB, KeepCode.HANDED_OVER, ApplyText.HANDED_OVER(holder="ClusterResourcePlacement other"))
 NOTHING: Content = frozenset()
 BOTH: dict[PlacementKey, Content | None] = {WEB: A_CM, OTHER: A_CM}
 
@@ -109,7 +105,7 @@ BOTH: dict[PlacementKey, Content | None] = {WEB: A_CM, OTHER: A_CM}
         ({}, {**BOTH, OTHER: ANOTHER}, GIVEN, TAKEN),
         ({}, {WEB: A_CM}, GIVEN, TAKEN),
         ({}, {WEB: NOTHING, OTHER: NOTHING}, AS_IS, GIVES),
-        (None, BOTH, ApplyText.TAKEN_OVER(key="ConfigMap/ns/cm", found=ApplyText.WAS_THERE_BEFORE()), SELECTED_TWICE),
+        (None, BOTH, ApplyText.TAKEN_OVER(found=ApplyText.WAS_THERE_BEFORE()), SELECTED_TWICE),
     ],
 )
 def test_who_has_an_object_that_the_works_of_two_placements_have(

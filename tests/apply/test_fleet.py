@@ -126,7 +126,7 @@ def test_what_stays_says_which_setting_keeps_it(deleting: datetime | None, setti
         cluster="c1",
         placement=WEB,
         key=A.key,
-        reason=(f"{A.key}" + ApplyText.STAYS_CLUSTER_ABANDON(entry="", setting=setting)),
+        reason=ApplyText.STAYS_CLUSTER_ABANDON(setting=setting),
     )
 
 

@@ -74,7 +74,7 @@ def test_new_content_waits_for_the_objects_of_the_other_folder(
         assert isinstance(operation, made)
         return
     assert isinstance(operation, Keep)
-    why = ApplyText.WAITS_FOR_FOLDER(key=APPS.key, folder="certs", missing=CERTS.key)
+    why = ApplyText.WAITS_FOR_FOLDER(folder="certs", missing=CERTS.key)
     assert (operation.code, operation.reason) == (KeepCode.FOLDER, why)
 
 
@@ -87,7 +87,7 @@ def test_what_is_waited_for_is_deleted_last() -> None:
     both = plan(work(), **on_cluster(THERE, CERTS_THERE))
     assert {o.key: type(o) for o in both} == {APPS.key: Delete, CERTS.key: Keep}
     (kept,) = (o for o in both if isinstance(o, Keep))
-    assert (kept.code, kept.reason) == (KeepCode.FOLDER, ApplyText.STAYS_UNTIL_GONE(entry=CERTS.key, first=APPS.key))
+    assert (kept.code, kept.reason) == (KeepCode.FOLDER, ApplyText.STAYS_UNTIL_GONE(first=APPS.key))
     assert isinstance(plan(work(), **on_cluster(None, CERTS_THERE))[0], Delete)
     one = plan(work(APPS), **on_cluster(THERE, CERTS_THERE))
     assert {o.key: type(o) for o in one} == {APPS.key: Keep, CERTS.key: Delete}  # the other one stays

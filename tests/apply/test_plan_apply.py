@@ -92,7 +92,7 @@ CM = config_map("cm", a="1")
 
 def test_an_absent_object_is_created_by_force() -> None:
     assert only(work(CM), live={CM.key: None}) == Create(
-        cluster="c1", placement=WEB, manifest=CM, wave=1, reason=ApplyText.NOT_CLUSTER_YET(key="ConfigMap/ns/cm")
+        cluster="c1", placement=WEB, manifest=CM, wave=1, reason=ApplyText.NOT_CLUSTER_YET()
     )
 
 
@@ -195,7 +195,7 @@ def test_an_object_is_handed_over_by_a_placement_that_leaves() -> None:
     inventory = {CM.key: owned(CM, there, OTHER)}
     got = plan(work(CM), removing={OTHER: DeletePropagation.DELETE}, live={CM.key: there}, inventory=inventory)
     (update,) = got
-    why = ApplyText.HANDED_OVER_2(key=CM.key, placement="ClusterResourcePlacement other")
+    why = ApplyText.HANDED_OVER_2(placement="ClusterResourcePlacement other")
     assert isinstance(update, Update) and update.reason == why
     assert record_intended(inventory, got) is inventory
     settled = settle_inventory(inventory, [Outcome(operation=update, ok=True, code=OutcomeCode.APPLIED, live=there)])
@@ -300,7 +300,7 @@ def test_intent_comes_before_the_deed_and_survives_a_crash_in_between() -> None:
     assert recorded == {CM.key: InventoryEntry(key=CM.key, placement=WEB, to_be_made=True)}
     cluster.perform(operations)  # and the process dies before it can tell
     (again,) = plan(work(CM), live=cluster.live([CM.key]), inventory=recorded)
-    assert isinstance(again, Update) and again.reason == ApplyText.LAST_APPLY_NOT_CONFIRMED(key=CM.key)
+    assert isinstance(again, Update) and again.reason == ApplyText.LAST_APPLY_NOT_CONFIRMED()
     (pruned,) = plan(removing={WEB: DeletePropagation.DELETE}, live=cluster.live([CM.key]), inventory=recorded)
     assert isinstance(pruned, Delete)
 

@@ -43,7 +43,7 @@ MANY = live(
 CO_OWNED = live(
     CM, manager="gitfleet", metadata={"ownerReferences": ["odd", {"kind": "HelmRelease", "name": "x", "uid": "o"}]}
 )
-OWNED = ApplyText.OWNS_TOO(entry=CM.key, why=ApplyText.STAYS_CLUSTER(), owner="HelmRelease x")
+OWNED = ApplyText.OWNS_TOO(why=ApplyText.STAYS_CLUSTER(), owner="HelmRelease x")
 DELETE, ABANDON = DeletePropagation.DELETE, DeletePropagation.ABANDON
 LEAVES: dict[str, Any] = {"removing": {WEB: DELETE}}
 
@@ -73,21 +73,19 @@ def kept(code: KeepCode, reason: str, there: LiveObject | None = None) -> Keep:
 
 
 def stays(why: str) -> Keep:
-    return kept(KeepCode.STAYS, ApplyText.STAYS_AS_IT_IS(entry=CM.key, why=why))
+    return kept(KeepCode.STAYS, ApplyText.STAYS_AS_IT_IS(why=why))
 
 
 def finalizers(names: str) -> str:
-    return ApplyText.BEING_DELETED_WAITS_FINALIZERS(entry=CM.key, finalizers=names)
+    return ApplyText.BEING_DELETED_WAITS_FINALIZERS(finalizers=names)
 
 
 OTHER_CM = ("", "ConfigMap", "ns", "other")
 DROPPED = ApplyText.NO_LONGER(placement="ClusterResourcePlacement web")
 WEB_LEAVES = ApplyText.LEAVES_CLUSTER(placement="ClusterResourcePlacement web")
-NOT_OURS = f"{CM.key} {ApplyText.NOT_APPLIED_GITFLEET()}"
-ABANDONED = ApplyText.STAYS_CLUSTER_ABANDON(entry=CM.key, setting="deleteStrategy")
-CLUSTER_ABANDONED = ApplyText.STAYS_CLUSTER_ABANDON(
-    entry=CM.key, setting="MemberCluster's deleteOptions.propagationPolicy"
-)
+NOT_OURS = ApplyText.NOT_APPLIED_GITFLEET()
+ABANDONED = ApplyText.STAYS_CLUSTER_ABANDON(setting="deleteStrategy")
+CLUSTER_ABANDONED = ApplyText.STAYS_CLUSTER_ABANDON(setting="MemberCluster's deleteOptions.propagationPolicy")
 
 
 @pytest.mark.parametrize(
@@ -113,12 +111,12 @@ CLUSTER_ABANDONED = ApplyText.STAYS_CLUSTER_ABANDON(
         ),
         ((), {"live": {CM.key: THERE}, **LEAVES}, ENTRY, deleted(WEB_LEAVES)),
         ((work(CM),), {"live": {CM.key: THERE}, **LEAVES}, replace(ENTRY, placement=WEB), None),
-        ((), {"live": {CM.key: None}, **LEAVES}, ENTRY, released(ApplyText.IS_GONE(entry=CM.key))),
+        ((), {"live": {CM.key: None}, **LEAVES}, ENTRY, released(ApplyText.IS_GONE())),
         (
             (),
             {"live": {CM.key: live(CM, "u2")}, **LEAVES},
             ENTRY,
-            released(f"{CM.key} {ApplyText.REPLACED_SOMEBODY_ELSE()}"),
+            released(ApplyText.REPLACED_SOMEBODY_ELSE()),
         ),
         ((), {"live": {CM.key: live(CM)}, **LEAVES}, replace(ENTRY, uid=None), released(NOT_OURS)),
         ((), {"live": {CM.key: live(CM)}, **LEAVES}, ENTRY, released(NOT_OURS)),
@@ -138,9 +136,9 @@ CLUSTER_ABANDONED = ApplyText.STAYS_CLUSTER_ABANDON(
             (),
             {"live": {CM.key: THERE}, "unreadable": {CM.key: "500"}, **LEAVES},
             ENTRY,
-            kept(KeepCode.UNREADABLE, ApplyText.COULD_NOT_READ(key=CM.key, unreadable="500")),
+            kept(KeepCode.UNREADABLE, ApplyText.COULD_NOT_READ(unreadable="500")),
         ),
-        ((), LEAVES, ENTRY, kept(KeepCode.NOT_OBSERVED, ApplyText.NOT_OBSERVED(key=CM.key))),
+        ((), LEAVES, ENTRY, kept(KeepCode.NOT_OBSERVED, ApplyText.NOT_OBSERVED())),
         ((), {"live": {CM.key: THERE}, "removing": {WEB: ABANDON}}, ENTRY, released(ABANDONED)),
         ((), {"removing": {WEB: ABANDON}, "leaving": True}, ENTRY, released(CLUSTER_ABANDONED)),
         ((), {"removing": {WEB: ABANDON}}, ENTRY, released(ABANDONED)),
@@ -195,7 +193,7 @@ def test_what_makes_other_objects_is_deleted_after_them(thing: Manifest, propaga
 
 
 def in_use(key: ObjectKey) -> str:
-    return ApplyText.STAYS_WHILE_OBJECTS_CLUSTER(entry=key, user="ClusterResourcePlacement other")
+    return ApplyText.STAYS_WHILE_OBJECTS_CLUSTER(user="ClusterResourcePlacement other")
 
 
 def test_a_namespace_and_a_definition_stay_for_the_first_of_those_who_need_them() -> None:
@@ -240,12 +238,10 @@ def test_a_namespace_stays_for_the_first_by_name_of_all_who_have_something_in_it
 
 PVC = manifest({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": CUSTOM["metadata"]})
 KEEP = "helm.sh/resource-policy: keep"
-IN_NS = "Release " + ApplyText.STAYS_CLUSTER_PROTECTS_2(
-    entry="Namespace/ns", other="PersistentVolumeClaim/ns/x", by="{by}"
-)
-ITSELF = "Release " + ApplyText.STAYS_CLUSTER_PROTECTS(entry="PersistentVolumeClaim/ns/x", by="{by}")
-WAITS = "Keep " + ApplyText.STAYS_CLUSTER_STAY(entry="PersistentVolumeClaim/ns/x", other="Namespace/ns")
-UNREAD = "Keep " + ApplyText.STAYS_UNTIL_READ(entry="Namespace/ns", other="PersistentVolumeClaim/ns/x")
+IN_NS = "Release " + ApplyText.STAYS_CLUSTER_PROTECTS_2(other="PersistentVolumeClaim/ns/x", by="{by}")
+ITSELF = "Release " + ApplyText.STAYS_CLUSTER_PROTECTS(by="{by}")
+WAITS = "Keep " + ApplyText.STAYS_CLUSTER_STAY(other="Namespace/ns")
+UNREAD = "Keep " + ApplyText.STAYS_UNTIL_READ(other="PersistentVolumeClaim/ns/x")
 
 
 @pytest.mark.parametrize(
@@ -254,9 +250,9 @@ UNREAD = "Keep " + ApplyText.STAYS_UNTIL_READ(entry="Namespace/ns", other="Persi
         ((NS, PVC), KEEP, None, (IN_NS, ITSELF)),
         ((NS, PVC), None, "gitfleet.dev/prune: false", (IN_NS, ITSELF)),
         ((NS, PVC), None, "gitfleet.dev/prune: true", ("Delete", "Delete")),
-        ((NS,), KEEP, None, (UNREAD, ("Keep " + ApplyText.NOT_OBSERVED(key="PersistentVolumeClaim/ns/x")))),
-        ((NS,), None, None, (UNREAD, ("Keep " + ApplyText.NOT_OBSERVED(key="PersistentVolumeClaim/ns/x")))),
-        ((PVC,), KEEP, None, (("Keep " + ApplyText.NOT_OBSERVED(key="Namespace/ns")), WAITS)),
+        ((NS,), KEEP, None, (UNREAD, ("Keep " + ApplyText.NOT_OBSERVED()))),
+        ((NS,), None, None, (UNREAD, ("Keep " + ApplyText.NOT_OBSERVED()))),
+        ((PVC,), KEEP, None, (("Keep " + ApplyText.NOT_OBSERVED()), WAITS)),
     ],
 )
 def test_a_namespace_leaves_the_inventory_with_what_is_protected_in_it_and_no_later(
@@ -298,7 +294,7 @@ def test_what_another_one_owns_goes_with_its_namespace_where_that_goes() -> None
     there = {CM.key: CO_OWNED, NS.key: live(NS, uid="ns", manager="gitfleet")}
     entries = {m.key: owned(m, there[m.key]) for m in (CM, NS)}
     for protected, said in (
-        (None, ApplyText.OWNS_TOO(entry=CM.key, why=ApplyText.GOES_DELETED(taker=NS.key), owner="HelmRelease x")),
+        (None, ApplyText.OWNS_TOO(why=ApplyText.GOES_DELETED(taker=NS.key), owner="HelmRelease x")),
         (KEEP, OWNED),
     ):
         entries[NS.key] = replace(entries[NS.key], protected_by=protected)
@@ -325,9 +321,7 @@ def test_a_namespace_in_which_something_was_left_before_is_not_deleted() -> None
     entry = replace(owned(NS, there[NS.key]), keeps=("PersistentVolumeClaim/ns/x",))
     (found,) = plan(live=there, inventory={NS.key: entry}, **LEAVES)
     assert isinstance(found, Release)
-    assert found.reason == ApplyText.STAYS_CLUSTER_LEFT_NEVER_DELETED(
-        entry="Namespace/ns", left="PersistentVolumeClaim/ns/x"
-    )
+    assert found.reason == ApplyText.STAYS_CLUSTER_LEFT_NEVER_DELETED(left="PersistentVolumeClaim/ns/x")
 
 
 def test_what_is_protected_is_let_go_of_where_its_namespace_is_wanted() -> None:
@@ -407,7 +401,7 @@ def test_what_the_gate_does_not_let_go_stays_and_so_does_its_namespace() -> None
     gate = ClusterGate("c1", {ns.key.identity: "requested"}, {CM.key.identity: why})
     request = ApplyRequest(cluster="c1", live=there, inventory=entries, gate=gate, **LEAVES)
     outer, inside = plan_apply(request)
-    assert inside == kept(KeepCode.REMOVAL_HELD, ApplyText.REMOVAL_HELD(entry=CM.key, why=why), there[CM.key])
+    assert inside == kept(KeepCode.REMOVAL_HELD, ApplyText.REMOVAL_HELD(why=why), there[CM.key])
     assert isinstance(outer, Keep) and outer.code is KeepCode.REMOVAL_HELD
     unknown = plan_apply(replace(request, gate=replace(gate, held={})))
     assert [one.code for one in unknown if isinstance(one, Keep)] == [KeepCode.REMOVAL_HELD] * 2

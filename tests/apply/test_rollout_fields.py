@@ -135,10 +135,9 @@ NEWER = deployment("web:2")
 DRIFT = {"when_to_apply": "IfNotDrifted"}
 FULL = {"comparison_option": "FullComparison"}
 LEFT_BY = ApplyText.ROLLOUT_LEFT(
-    key="Deployment/ns/web",
     first=ApplyText.IS_AND_SHOULD_BE(
         path="/spec/replicas", there="3", wanted="", by="", more_than_first="5, written by gitfleet-rollout"
-    ),
+    )
 )
 AS_APPLIED = "as applied"
 
@@ -169,7 +168,7 @@ def test_what_is_held_no_more_is_the_manifests_again(strategy: dict[str, Any]) -
     changed = there(replicas=3, by="kubectl-edit")
     refused = decided(DEPLOYMENT, changed, {}, strategy)
     assert refused.reason == (
-        "Deployment/ns/web drifted: "
+        "drifted: "
         + ApplyText.IS_AND_SHOULD_BE(
             path="/spec/replicas", there="3", wanted="", by="", more_than_first="5, written by kubectl-edit"
         )
@@ -187,7 +186,7 @@ def test_an_object_is_made_and_applied_with_what_is_held_of_it() -> None:
         {**NEWER.body["spec"], "replicas": 3},
         NEWER.digest,
     )
-    assert update.reason == ApplyText.MANIFEST_CHANGED(key="Deployment/ns/web")
+    assert update.reason == ApplyText.MANIFEST_CHANGED()
 
 
 def test_a_take_over_and_a_report_see_no_difference_in_what_is_held() -> None:
@@ -212,9 +211,9 @@ def removed(stays: bool, found: LiveObject | None = None, **request: Any) -> lis
 def test_what_a_rollout_still_needs_is_not_deleted_and_neither_is_what_it_lies_in() -> None:
     kept, home = removed(stays=True)
     assert isinstance(kept, Keep) and isinstance(home, Keep)
-    why = ApplyText.STAYS_ROLLOUT(entry="Deployment/ns/web", rollout="ns/roll")
+    why = ApplyText.STAYS_ROLLOUT(rollout="ns/roll")
     assert (kept.code, kept.reason) == (KeepCode.ROLLOUT, why)
-    why = ApplyText.STAYS_ROLLOUT_TAKES_PODS_AWAY(entry="Namespace/ns", rollout="ns/roll")
+    why = ApplyText.STAYS_ROLLOUT_TAKES_PODS_AWAY(rollout="ns/roll")
     assert (home.code, home.reason) == (KeepCode.NAMESPACE_IN_USE, why)
     assert [type(one) for one in removed(stays=False)] == [Delete, Delete]
     abandoned = removed(stays=True, removing={WEB: DeletePropagation.ABANDON})

@@ -67,7 +67,7 @@ def updated(reason: str, there: LiveObject, **more: Any) -> Update:
             refused(
                 RefuseCode.FOUND_DRIFTS,
                 (
-                    "ConfigMap/ns/cm drifted: "
+                    "drifted: "
                     + ApplyText.IS_AND_SHOULD_BE(path="/data/a", there="9", wanted="", by="", more_than_first="1")
                 ),
                 DRIFTED,
@@ -80,7 +80,7 @@ def updated(reason: str, there: LiveObject, **more: Any) -> Update:
             ENTRY,
             refused(
                 RefuseCode.FOUND_DRIFTS,
-                ("ConfigMap/ns/cm drifted: " + ApplyText.SHOULD_NOT(path="/data/b", by=NOT_ASKED)),
+                ("drifted: " + ApplyText.SHOULD_NOT(path="/data/b", by=NOT_ASKED)),
                 MORE,
                 B_IS_MORE,
             ),
@@ -92,7 +92,7 @@ def updated(reason: str, there: LiveObject, **more: Any) -> Update:
             refused(
                 RefuseCode.FOUND_DRIFTS,
                 (
-                    "ConfigMap/ns/cm drifted: "
+                    "drifted: "
                     + ApplyText.IS_AND_SHOULD_BE(
                         path="/data/a", there="9", wanted="", by="", more_than_first=f"1 (and 1 more){NOT_ASKED}"
                     )
@@ -107,7 +107,7 @@ def updated(reason: str, there: LiveObject, **more: Any) -> Update:
             ENTRY,
             updated(
                 (
-                    "ConfigMap/ns/cm drifted: "
+                    "drifted: "
                     + ApplyText.IS_AND_SHOULD_BE(path="/data/a", there="9", wanted="", by="", more_than_first="1")
                 ),
                 DRIFTED,
@@ -117,37 +117,37 @@ def updated(reason: str, there: LiveObject, **more: Any) -> Update:
             {},
             SAME,
             replace(ENTRY, shape_digest="before"),
-            updated(("ConfigMap/ns/cm drifted: " + ApplyText.LABELS_ANNOTATIONS_CHANGED()), SAME),
+            updated(("drifted: " + ApplyText.LABELS_ANNOTATIONS_CHANGED()), SAME),
         ),
         (
             {},
             SAME,
             replace(ENTRY, applied_digest="old"),
-            updated(ApplyText.MANIFEST_CHANGED(key="ConfigMap/ns/cm"), SAME),
+            updated(ApplyText.MANIFEST_CHANGED(), SAME),
         ),
         (
             {},
             SAME,
             replace(ENTRY, applied_digest=None),
-            updated(ApplyText.LAST_APPLY_NOT_CONFIRMED(key="ConfigMap/ns/cm"), SAME),
+            updated(ApplyText.LAST_APPLY_NOT_CONFIRMED(), SAME),
         ),
         (
             {},
             SAME,
             replace(ENTRY, shape_digest=None),
-            updated(ApplyText.LAST_APPLY_NOT_CONFIRMED(key="ConfigMap/ns/cm"), SAME),
+            updated(ApplyText.LAST_APPLY_NOT_CONFIRMED(), SAME),
         ),
         (
             CAREFUL,
             SAME,
             replace(ENTRY, shape_digest=None),
-            updated(ApplyText.LAST_APPLY_NOT_CONFIRMED(key="ConfigMap/ns/cm"), SAME, resource_version="7"),
+            updated(ApplyText.LAST_APPLY_NOT_CONFIRMED(), SAME, resource_version="7"),
         ),
         (
             {},
             GONE,
             ENTRY,
-            kept(KeepCode.TERMINATING, ApplyText.BEING_DELETED_MADE_AGAIN_ONCE(key="ConfigMap/ns/cm"), GONE),
+            kept(KeepCode.TERMINATING, ApplyText.BEING_DELETED_MADE_AGAIN_ONCE(), GONE),
         ),
         (
             {},
@@ -158,7 +158,7 @@ def updated(reason: str, there: LiveObject, **more: Any) -> Update:
                 placement=WEB,
                 manifest=CM,
                 wave=1,
-                reason=ApplyText.REMOVED_FROM_CLUSTER(key="ConfigMap/ns/cm"),
+                reason=ApplyText.REMOVED_FROM_CLUSTER(),
             ),
         ),
         (
@@ -170,26 +170,26 @@ def updated(reason: str, there: LiveObject, **more: Any) -> Update:
                 placement=WEB,
                 manifest=CM,
                 wave=1,
-                reason=ApplyText.NOT_CLUSTER_YET(key="ConfigMap/ns/cm"),
+                reason=ApplyText.NOT_CLUSTER_YET(),
             ),
         ),
         (
             {},
             SAME,
             None,
-            updated(ApplyText.TAKEN_OVER(key="ConfigMap/ns/cm", found=ApplyText.WAS_THERE_BEFORE()), SAME),
+            updated(ApplyText.TAKEN_OVER(found=ApplyText.WAS_THERE_BEFORE()), SAME),
         ),
         (
             {},
             SAME,
             replace(ENTRY, uid=None),
-            updated(ApplyText.TAKEN_OVER(key="ConfigMap/ns/cm", found=ApplyText.WAS_THERE_BEFORE()), SAME),
+            updated(ApplyText.TAKEN_OVER(found=ApplyText.WAS_THERE_BEFORE()), SAME),
         ),
         (
             {},
             SAME,
             replace(ENTRY, uid="older"),
-            updated(ApplyText.TAKEN_OVER(key="ConfigMap/ns/cm", found=ApplyText.REPLACED_SOMEBODY_ELSE()), SAME),
+            updated(ApplyText.TAKEN_OVER(found=ApplyText.REPLACED_SOMEBODY_ELSE()), SAME),
         ),
         (
             {"when_to_take_over": "Never"},
@@ -197,7 +197,7 @@ def updated(reason: str, there: LiveObject, **more: Any) -> Update:
             replace(ENTRY, uid="older"),
             refused(
                 RefuseCode.NOT_TAKEN_OVER,
-                ApplyText.WHENTOTAKEOVER_NEVER(key="ConfigMap/ns/cm", found=ApplyText.REPLACED_SOMEBODY_ELSE()),
+                ApplyText.WHENTOTAKEOVER_NEVER(found=ApplyText.REPLACED_SOMEBODY_ELSE()),
                 SAME,
             ),
         ),
@@ -208,7 +208,6 @@ def updated(reason: str, there: LiveObject, **more: Any) -> Update:
             refused(
                 RefuseCode.FAILED_TO_TAKE_OVER,
                 ApplyText.DIFFERS_FROM_MANIFEST(
-                    key="ConfigMap/ns/cm",
                     found=ApplyText.WAS_THERE_BEFORE(),
                     first="",
                     doubt=ApplyText.IS_AND_SHOULD_BE(path="/data/a", there="9", wanted="", by="", more_than_first="1"),
@@ -224,7 +223,6 @@ def updated(reason: str, there: LiveObject, **more: Any) -> Update:
             refused(
                 RefuseCode.FAILED_TO_TAKE_OVER,
                 ApplyText.DIFFERS_FROM_MANIFEST(
-                    key="ConfigMap/ns/cm",
                     found=ApplyText.WAS_THERE_BEFORE(),
                     first="",
                     doubt=ApplyText.SHOULD_NOT(path="/data/b", by=NOT_ASKED),
@@ -237,7 +235,7 @@ def updated(reason: str, there: LiveObject, **more: Any) -> Update:
             {"when_to_take_over": "IfNoDiff"},
             MORE,
             None,
-            updated(ApplyText.TAKEN_OVER(key="ConfigMap/ns/cm", found=ApplyText.WAS_THERE_BEFORE()), MORE),
+            updated(ApplyText.TAKEN_OVER(found=ApplyText.WAS_THERE_BEFORE()), MORE),
         ),
         (REPORT, SAME, None, kept(KeepCode.NO_DIFF_FOUND, ApplyText.NO_DIFFERENCE_FOUND(), SAME)),
         (REPORT, MORE, None, kept(KeepCode.NO_DIFF_FOUND, ApplyText.NO_DIFFERENCE_FOUND(), MORE)),
@@ -247,7 +245,7 @@ def updated(reason: str, there: LiveObject, **more: Any) -> Update:
             None,
             kept(
                 KeepCode.FOUND_DIFF,
-                ("ConfigMap/ns/cm differs: " + ApplyText.SHOULD_NOT(path="/data/b", by=NOT_ASKED)),
+                ("differs: " + ApplyText.SHOULD_NOT(path="/data/b", by=NOT_ASKED)),
                 MORE,
                 B_IS_MORE,
             ),
@@ -259,7 +257,7 @@ def updated(reason: str, there: LiveObject, **more: Any) -> Update:
             kept(
                 KeepCode.FOUND_DIFF,
                 (
-                    "ConfigMap/ns/cm differs: "
+                    "differs: "
                     + ApplyText.IS_AND_SHOULD_BE(path="/data/a", there="9", wanted="", by="", more_than_first="1")
                 ),
                 DRIFTED,
@@ -272,7 +270,7 @@ def updated(reason: str, there: LiveObject, **more: Any) -> Update:
             None,
             kept(
                 KeepCode.FOUND_DIFF,
-                ApplyText.NOT_CLUSTER(manifest="ConfigMap/ns/cm"),
+                ApplyText.NOT_CLUSTER(),
                 None,
                 (("/", None, ApplyText.WHOLE_OBJECT()),),
             ),
@@ -292,11 +290,11 @@ def test_one_manifest(
         (
             WEB,
             (
-                "ConfigMap/ns/cm drifted: "
+                "drifted: "
                 + ApplyText.IS_AND_SHOULD_BE(path="/data/a", there="9", wanted="", by="", more_than_first="1")
             ),
         ),
-        (OTHER, ApplyText.HANDED_OVER_2(key=CM.key, placement="ClusterResourcePlacement other")),
+        (OTHER, ApplyText.HANDED_OVER_2(placement="ClusterResourcePlacement other")),
     ],
 )
 def test_what_was_applied_before_and_is_wanted_no_more_goes_with_drift_and_as_it_is_handed_over(
@@ -343,7 +341,7 @@ def test_who_wrote_what_drifted_is_said_of_the_first_and_listed_of_all() -> None
     for strategy, kind, why in (({}, Update, "drifted"), (CAREFUL, Refuse, "drifted"), (REPORT, Keep, "differs")):
         found = only(work(wanted, **strategy), **asked)
         assert isinstance(found, kind) and isinstance(found, Update | Refuse | Keep)
-        assert (found.reason, found.writers) == (f"Deployment/ns/x {why}: {said}", writers)
+        assert (found.reason, found.writers) == (f"{why}: {said}", writers)
 
 
 @pytest.mark.parametrize("policy", ["Always", "IfNoDiff"])
@@ -351,9 +349,7 @@ def test_an_owned_object_is_refused_by_its_owner(policy: str) -> None:
     theirs = live(CM, metadata={"ownerReferences": ["odd", {"kind": "HelmRelease", "name": "x"}, {"kind": "B"}]})
     assert only(work(CM, when_to_take_over=policy), live={CM.key: theirs}) == refused(
         RefuseCode.FAILED_TO_TAKE_OVER,
-        ApplyText.OWNED_ALLOWCOOWNERSHIP_NOT_SET(
-            key="ConfigMap/ns/cm", found=ApplyText.WAS_THERE_BEFORE(), owner="HelmRelease x"
-        ),
+        ApplyText.OWNED_ALLOWCOOWNERSHIP_NOT_SET(found=ApplyText.WAS_THERE_BEFORE(), owner="HelmRelease x"),
         theirs,
     )
     co_owned = only(work(CM, when_to_take_over=policy, allow_co_ownership=True), live={CM.key: theirs})
@@ -366,20 +362,15 @@ def test_what_another_placement_has_and_what_could_not_be_seen() -> None:
     assert keep == replace(kept(KeepCode.IN_PLACE, "as applied", SAME), placement=OTHER)
     assert refusal == refused(
         RefuseCode.FAILED_TO_TAKE_OVER,
-        (
-            ApplyText.BELONGS_CLUSTER(key="ConfigMap/ns/cm", holder="ClusterResourcePlacement other")
-            + ApplyText.SELECT_ONE_TWO_ALONE()
-        ),
+        (ApplyText.BELONGS_CLUSTER(holder="ClusterResourcePlacement other") + ApplyText.SELECT_ONE_TWO_ALONE()),
         SAME,
     )
     unreadable = only(work(CM), unreadable={CM.key: "forbidden"}, live={CM.key: SAME}, inventory={CM.key: ENTRY})
-    assert unreadable == kept(
-        KeepCode.UNREADABLE, ApplyText.COULD_NOT_READ(key="ConfigMap/ns/cm", unreadable="forbidden"), None
-    )
-    assert only(work(CM)) == kept(KeepCode.NOT_OBSERVED, ApplyText.NOT_OBSERVED(key="ConfigMap/ns/cm"), None)
+    assert unreadable == kept(KeepCode.UNREADABLE, ApplyText.COULD_NOT_READ(unreadable="forbidden"), None)
+    assert only(work(CM)) == kept(KeepCode.NOT_OBSERVED, ApplyText.NOT_OBSERVED(), None)
     after = config_map("z")
     twice = plan(work(CM, CM, after), live={CM.key: SAME, after.key: None}, inventory={CM.key: ENTRY})
-    why = ApplyText.STANDS_MORE_ONCE(manifest="ConfigMap/ns/cm", placement="ClusterResourcePlacement web")
+    why = ApplyText.STANDS_MORE_ONCE(placement="ClusterResourcePlacement web")
     assert twice[1] == refused(RefuseCode.DUPLICATED, why, None)
     assert isinstance(twice[2], Create)
 
@@ -406,7 +397,7 @@ def test_an_object_that_cannot_be_judged_is_refused_or_kept_and_the_next_is_plan
         cluster="c1",
         placement=WEB,
         key=CM.key,
-        reason=ApplyText.STAYS_CANNOT_JUDGED(entry="ConfigMap/ns/cm"),
+        reason=ApplyText.STAYS_CANNOT_JUDGED(),
         code=KeepCode.INTERNAL_ERROR,
     )
     assert [found.subject for found in failures.found] == [Subject.of_object(CM.key, "c1")]

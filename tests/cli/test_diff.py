@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from gitfleet.apply.texts import ApplyText
 from gitfleet.cli.texts import CliText
 from gitfleet.views.texts import ViewsText
 from tests.cli.conftest import Shell, commit
@@ -78,7 +77,7 @@ def test_objects_that_are_new_or_go_and_clusters_that_are_new(gitfleet: Shell, h
 
     lines = gitfleet("diff", "web", "eu-west-1", "-C", here).out.splitlines()
     assert lines[1:] == [
-        ("  " + ApplyText.NOT_CLUSTER(manifest="ConfigMap/web/more")),
+        ("  ConfigMap/web/more " + ViewsText.NOT_CLUSTER()),
         ("  Service/web/web " + ViewsText.CLUSTER_NO_LONGER_WANTED()),
     ]
     gitfleet("run", "--once", here)

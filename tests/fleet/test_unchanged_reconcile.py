@@ -71,7 +71,7 @@ CHANGES: dict[str, Callable[[], Inputs]] = {
     "unreadable": lambda: inputs(c1=replace(SEEN, unreadable={CM.key: "403"})),
     "an object is gone": lambda: inputs(c1=replace(SEEN, live={CM.key: None, OTHER.key: None})),
     "an object was made": lambda: inputs(c1=replace(SEEN, live={CM.key: live(), OTHER.key: live()})),
-    ("an " + ApplyText.NOT_OBSERVED(key="object")): lambda: inputs(c1=replace(SEEN, live={CM.key: live()})),
+    ("an object " + ApplyText.NOT_OBSERVED()): lambda: inputs(c1=replace(SEEN, live={CM.key: live()})),
     "a version": lambda: inputs(c1=replace(SEEN, live={CM.key: live(version="8"), OTHER.key: None})),
     "a uid": lambda: inputs(c1=replace(SEEN, live={CM.key: live(uid="u2"), OTHER.key: None})),
     "content": lambda: inputs(c1=replace(SEEN, live={CM.key: live(value="2"), OTHER.key: None})),

@@ -99,7 +99,7 @@ def test_each_binding_is_told_what_was_seen_of_its_own_cluster() -> None:
     failed = seen(operations=[FAILED.operation], outcomes=[FAILED])
     new = observe_bindings(base, failed, T1, Failures())
     assert new[:2] == base.bindings[:2], (
-        "one that is given up, or whose " + ApplyText.NOT_OBSERVED(key="cluster") + ", stays as it was"
+        "one that is given up, or whose cluster " + ApplyText.NOT_OBSERVED() + ", stays as it was"
     )
     assert new[2] == observed(binding(), work(CM), [FAILED.operation], [FAILED], T1) != binding()
     assert [(one.condition, one.reason) for one in new[2].failed] == [("Applied", "Invalid")]

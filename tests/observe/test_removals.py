@@ -39,7 +39,7 @@ def unwanted(code: KeepCode, reason: str, key: ObjectKey = CM.key) -> Operation:
     return replace(kept(CM, code=code, reason=reason, manifest=None), key=key)
 
 
-REFUSED = came(delete(), False, OutcomeCode.FORBIDDEN, f"{CM.key}: no permission for {CM.key}")
+REFUSED = came(delete(), False, OutcomeCode.FORBIDDEN, f"no permission for {CM.key}")
 NOT_PERMITTED = there("Forbidden", f"no permission for {CM.key}")
 BEFORE = there("Conflict", "changed meanwhile")
 NOT_APPLIED = FailedObject(key=CM.key, condition="Applied", reason="Invalid", message="no such field")
@@ -60,9 +60,9 @@ NOT_APPLIED = FailedObject(key=CM.key, condition="Applied", reason="Invalid", me
         ((), [delete()], [done_by_cluster(create(CM), ok=False, code=OutcomeCode.INVALID, message="no")], ()),
         (
             (),
-            [unwanted(KeepCode.TERMINATING, f"{CM.key} waits, as {CM.key} has a finalizer")],
+            [unwanted(KeepCode.TERMINATING, f"waits, as {CM.key} has a finalizer")],
             [],
-            (there("Terminating", f"it waits, as {CM.key} has a finalizer"),),
+            (there("Terminating", f"waits, as {CM.key} has a finalizer"),),
         ),
         ((), [unwanted(KeepCode.NAMESPACE_IN_USE, "in use")], [], (there("NamespaceInUse", "in use"),)),
         ((), [unwanted(KeepCode.UNREADABLE, "forbidden")], [], (there("Unreadable", "forbidden"),)),

@@ -90,7 +90,7 @@ def test_what_is_corrected_names_who_wrote_it_in_the_plan() -> None:
     reasons = [row["reason"] for row in rows if row["action"] == "update"]
     assert reasons == [
         (
-            "ConfigMap/web/flag drifted: "
+            "drifted: "
             + ApplyText.IS_AND_SHOULD_BE(
                 path="/data/a", there="9", wanted="", by="", more_than_first="1, written by kubectl-edit"
             )

@@ -103,9 +103,9 @@ def test_a_refused_dry_run_is_said_counts_nothing_as_a_default_and_is_tried_agai
     cluster.memory.rules = (ClusterRule(object=ObjectPattern(kind="Deployment"), apply="fail"),)
     world.settle()
     (failed,) = world.bindings("shop")["c1"].failed
-    assert (
-        "what the server filled in counts as well, since " + KubeText.DRY_RUN_REFUSED(key="Deployment/shop/web")
-    ) in (failed.message)
+    assert ("what the server filled in counts as well, since " + KubeText.DRY_RUN_REFUSED(message="")) in (
+        failed.message
+    )
     assert drifted(world) == [(GRACE, "30", None, "kubectl-edit")]
     assert asked.count("web") == 1
     cluster.memory.rules = ()

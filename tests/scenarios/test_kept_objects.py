@@ -51,7 +51,7 @@ def test_a_plan_says_what_is_left() -> None:
     world = placed(data())
     world.commit(remove=[data()])
     (line,) = (line for line in lines_of(plan_of(world)) if "ConfigMap/web/data" in line)
-    assert ApplyText.STAYS_CLUSTER_PROTECTS(entry="", by="helm.sh/resource-policy: keep") in line
+    assert ApplyText.STAYS_CLUSTER_PROTECTS(by="helm.sh/resource-policy: keep") in line
 
 
 GONE = {"the placement": ["placements/web.yaml"], "the clusters": [f"clusters/{name}.yaml" for name in NAMES]}

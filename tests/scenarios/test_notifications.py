@@ -242,7 +242,7 @@ def test_objects_that_a_cluster_refuses_are_told_without_what_secrets_hold() -> 
     told.commit(*fleet(), builders.secret("web", "login", {"password": CANARY}))
     told.settle()
     (failed,) = [one for message in told.box.said() for one in message if one.startswith("applyFailed: ")]
-    why = "Secret/web/login is not applied: Secret/web/login: the API server of us-1 refuses it, as the scenario says"
+    why = "Secret/web/login is not applied: the API server of us-1 refuses it, as the scenario says"
     assert failed == f"applyFailed: web: us-1 failed: ApplyFailed: {why}"
     assert CANARY not in str(told.box.got)
 

@@ -306,9 +306,7 @@ def test_the_first_plan_counts_what_waits_for_a_namespace(clusters: str) -> None
     document = plan_of(world, clusters)
     (_, etl) = document["placements"]
     assert [row["clusterName"] for row in etl["later"]] == ["c1", "c2", "c3"]
-    assert ("  later + ConfigMap/data/etl on c1, c2, c3:" + ApplyText.NOT_CLUSTER_YET(key="")) in list(
-        lines_of(document)
-    )
+    assert ("  later + ConfigMap/data/etl on c1, c2, c3: " + ApplyText.NOT_CLUSTER_YET()) in list(lines_of(document))
     world.settle()
     assert happened(world, 0) == planned(document, "operations", "later")
 

@@ -99,6 +99,6 @@ def test_a_finalizer_that_nobody_removes(remove: dict[str, object]) -> None:
     world = settled(finalizer=True)
     world.roll_out(remove=[remove])
     whom = (RolloutText.GIVING_UP_RESOURCES() + " and has") if remove is PLACED else "has"
-    why = ApplyText.BEING_DELETED_WAITS_FINALIZERS(entry="it", finalizers=" (example.com/keep)")
+    why = ApplyText.BEING_DELETED_WAITS_FINALIZERS(finalizers=" (example.com/keep)")
     why += " (and 1 more)" if remove is PLACED else ""  # the namespace that it is in
     assert said(world)[0] == f"web: c1 {whom} not deleted ConfigMap/web/settings: {why}"

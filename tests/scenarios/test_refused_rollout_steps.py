@@ -25,9 +25,7 @@ from tests.scenarios.world import World
 OLD, NEW = deployment("web", "web-1", "web:1", replicas=4), deployment("web", "web-2", "web:2", replicas=4)
 SAID = 'deployments.apps "web-2" is forbidden: User "hub" cannot patch it'
 FORBIDDEN, BROKEN = Refused(403, "Forbidden", SAID), Refused(500, "InternalError", "etcdserver: no leader")
-TO_CHANGE = (
-    "Deployment/web/web-2 " + WorkloadText.IS_BE_CHANGED() + ("; " + ModelText.LAST_ATTEMPT_FAILED(removeprefix=""))
-)
+TO_CHANGE = "Deployment/web/web-2 " + WorkloadText.IS_BE_CHANGED() + ("; " + ModelText.LAST_ATTEMPT_FAILED(why=""))
 
 
 @contextmanager

@@ -76,7 +76,7 @@ def test_what_refuses_to_take_it_back_is_in_the_status() -> None:
         expected = (
             "Deployment/web/web "
             + WorkloadText.GIVEN_BACK()
-            + ("; " + ModelText.LAST_ATTEMPT_FAILED(removeprefix=FORBIDDEN.message))
+            + ("; " + ModelText.LAST_ATTEMPT_FAILED(why=FORBIDDEN.message))
         )
         assert expected in said
     world.settle()

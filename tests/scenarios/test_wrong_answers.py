@@ -39,7 +39,7 @@ def test_what_was_said_wrongly_once_counts_no_longer_than_it_is_said() -> None:
     world, line = settled()
     line.fault = being_deleted
     world.roll_out(builders.config_map("web", "settings", {"a": "2"}))
-    assert any("ConfigMap/web/settings is being deleted" in sentence for sentence in waiting(world))
+    assert any("is being deleted" in sentence for sentence in waiting(world))
     line.fault = None
     world.settle()
     assert waiting(world) == []

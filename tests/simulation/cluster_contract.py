@@ -226,8 +226,7 @@ class ClusterContract:
         ours = (make.config_map(home, "cm", {"ours": "1"}), make.deployment(home, "web", image="web:2"))
         refused = bench.client.perform([bench.create(body) for body in ours])
         assert [(one.ok, one.code, one.retry, one.message) for one in refused] == [
-            (False, "Conflict", True, (f"{key_of(body)}" + KubeText.MADE_SOMEBODY_ELSE_BETWEEN(operation="")))
-            for body in ours
+            (False, "Conflict", True, KubeText.MADE_SOMEBODY_ELSE_BETWEEN()) for body in ours
         ]
         assert bench.must_see(key_of(ours[0])).body["data"] == {"theirs": "1"}
         found = [bench.must_see(key_of(body)).body for body in ours]

@@ -73,7 +73,7 @@ class Rollout:
 
 
 def said(operation: Operation) -> tuple[str, str]:
-    return type(operation).__name__, operation.reason.replace(str(operation.key), "it")
+    return type(operation).__name__, operation.reason
 
 
 class HeldContract:
@@ -83,13 +83,13 @@ class HeldContract:
     def test_what_is_held_stays_until_it_is_released(self, bench: ClusterBench, strategy: dict[str, Any]) -> None:
         rollout = Rollout(bench, bench.fresh(), strategy)
         rollout.hold({"/spec/replicas": 0})
-        assert said(rollout.reconcile("web:1")) == ("Create", ApplyText.NOT_CLUSTER_YET(key="it"))
+        assert said(rollout.reconcile("web:1")) == ("Create", ApplyText.NOT_CLUSTER_YET())
         assert rollout.spec["replicas"] == 0
         assert said(rollout.reconcile("web:1")) == ("Keep", "as applied")
         rollout.patch({"spec": {"replicas": 3}})
         rollout.hold({"/spec/replicas": 3})
         assert said(rollout.reconcile("web:1")) == ("Keep", "as applied")
-        assert said(rollout.reconcile("web:2")) == ("Update", ApplyText.MANIFEST_CHANGED(key="it"))
+        assert said(rollout.reconcile("web:2")) == ("Update", ApplyText.MANIFEST_CHANGED())
         assert rollout.spec["replicas"] == 3
         assert rollout.spec["template"]["spec"]["containers"][0]["image"] == "web:2"
         rollout.patch({"spec": {"replicas": 4}})
@@ -97,10 +97,9 @@ class HeldContract:
         assert said(rollout.reconcile("web:2")) == ("Keep", "as applied")
         rollout.hold({})
         left = ApplyText.ROLLOUT_LEFT(
-            key="it",
             first=ApplyText.IS_AND_SHOULD_BE(
                 path="/spec/replicas", there="4", wanted="", by="", more_than_first="5, written by gitfleet-rollout"
-            ),
+            )
         )
         assert said(rollout.reconcile("web:2")) == ("Update", left)
         assert rollout.spec["replicas"] == 5
@@ -130,7 +129,7 @@ class HeldContract:
         rollout.reconcile("web:1")
         held: Fields = {"/spec/paused": True, "/spec/strategy/rollingUpdate/maxSurge": 0}
         rollout.hold({**held, "/spec/minReadySeconds": ABSENT})
-        assert said(rollout.reconcile("web:2")) == ("Update", ApplyText.MANIFEST_CHANGED(key="it"))
+        assert said(rollout.reconcile("web:2")) == ("Update", ApplyText.MANIFEST_CHANGED())
         assert (rollout.spec["paused"], rollout.surge) == (True, 0)
         pace = {"minReadySeconds": 500, "paused": None, "strategy": {"rollingUpdate": {"maxSurge": 2}}}
         rollout.patch({"spec": pace})
@@ -152,7 +151,7 @@ class HeldContract:
         rollout.hold({"/spec/replicas": 3})
         rollout.patch({"spec": {"replicas": 3}})
         bench.by_hand(rollout.key, [{"op": "replace", "path": "/spec/minReadySeconds", "value": 2}])
-        why = "it drifted: " + ApplyText.IS_AND_SHOULD_BE(
+        why = "drifted: " + ApplyText.IS_AND_SHOULD_BE(
             path="/spec/minReadySeconds", there="2", wanted="", by="", more_than_first="1, written by kubectl-edit"
         )
         for fields in ({"/spec/replicas": 3}, {}):

@@ -265,7 +265,7 @@ def test_a_refusal_by_rule() -> None:
     body = make.deployment("app", "web")
     (outcome,) = lab.client.perform([lab.bench.create(body)])
     assert (outcome.ok, outcome.code, outcome.retry, outcome.live) == (False, "Invalid", False, None)
-    assert outcome.message == "Deployment/app/web: the API server of c1 refuses it, as the scenario says"
+    assert outcome.message == "the API server of c1 refuses it, as the scenario says"
     assert lab.bench.see(key_of(body)) is None
     assert lab.apply(make.config_map("app", "cm")) == (True, "Applied")
 

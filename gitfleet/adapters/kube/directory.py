@@ -223,7 +223,8 @@ def read_secret_key(wire: Wire, namespace: str, name: str, key: str) -> bytes:
     if response.status == 404:
         raise MissingPart(KubeText.IS_NOT_THERE(what=subject), hint=KubeText.CREATE_KUBECONFIG_INSIDE())
     if not response.ok:
-        raise Forbidden(refusal_of(response, subject).message, hint=KubeText.ALLOW_GITFLEET_SERVICE_ACCOUNT_GET())
+        hint = KubeText.ALLOW_GITFLEET_SERVICE_ACCOUNT_GET()
+        raise Forbidden(f"{subject}: {refusal_of(response).message}", hint=hint)
     value = (response.json().get("data") or {}).get(key)
     if value is None:
         raise MissingPart(KubeText.NO_KEY(what=subject, key=key))

@@ -108,7 +108,7 @@ class Discovery:
     @staticmethod
     def _entries(response: Response, field: str, subject: str) -> Sequence[Mapping[str, Any]]:
         if not response.ok:
-            raise DiscoveryRefused(refusal_of(response, subject).message)
+            raise DiscoveryRefused(f"{subject}: {refusal_of(response).message}")
         if field not in response.json():
             raise DiscoveryRefused(KubeText.SERVER_RESPONSE_NO(what=subject, field=field))
         entries: Sequence[Mapping[str, Any]] = response.json()[field] or ()

@@ -75,7 +75,7 @@ class DryRunner:
         response = self._wire.send("PUT", path, query, body=_replacing(manifest, live))
         if not response.ok:
             secrets = (*secrets_in(as_stored(manifest.body)), *secrets_in(live.body))
-            why = refusal_of(response, KubeText.DRY_RUN_REFUSED(key=key), secrets).message
+            why = KubeText.DRY_RUN_REFUSED(message=refusal_of(response, secrets).message)
             return DryRun(live.body, None, why if len(why) <= _LONGEST_WHY else f"{why[: _LONGEST_WHY - 1]}…")
         body = response.json()
         if mismatch := other_object(body, key, namespaced=resource.namespaced):

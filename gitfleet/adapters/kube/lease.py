@@ -72,7 +72,7 @@ class KubeLease:
     def _record(self, response: Response, verb: str) -> LeaseRecord:
         if response.status in (401, 403):
             # The log of the election has no hints: the sentence itself says what to do.
-            refusal = refusal_of(response, KubeText.GITFLEET_NOT(verb=verb, name=self)).message[:_LONGEST_QUOTE]
+            refusal = f"{KubeText.GITFLEET_NOT(verb=verb, name=self)}: {refusal_of(response).message}"[:_LONGEST_QUOTE]
             raise Forbidden(f"{refusal.rstrip('.')}; {KubeText.NEEDS_VERBS_GET()}")
         if not response.ok:
             raise ClusterUnreachable(KubeText.GAVE_STATUS(name=self, status=response.status))

@@ -120,7 +120,7 @@ class Observer:
                 self._discovery.forget(resource)
             return None, why
         if not response.ok:
-            return None, refusal_of(response, str(key)).message
+            return None, refusal_of(response).message
         body = response.json()
         if mismatch := other_object(body, key, namespaced=resource.namespaced):
             return None, mismatch

@@ -100,12 +100,10 @@ class Performer:
             missing = self._missing(need)
             if missing is not None:
                 code = OutcomeCode.NEEDS_NAMESPACE if need.kind == "Namespace" else OutcomeCode.NEEDS_CRD
-                return _failed(operation, code, f"{operation.key} needs {missing}")
+                return _failed(operation, code, KubeText.NEEDS(missing=missing))
         resource = self._discovery.find(operation.key, refresh=True)
         if isinstance(resource, Absence):
-            why = KubeText.CLUSTER_NO_KIND_2(
-                operation=operation.key, operation_2=operation.key.kind, api_version=operation.key.api_version
-            )
+            why = KubeText.CLUSTER_NO_KIND(key=operation.key.kind, api_version=operation.key.api_version)
             return _failed(operation, OutcomeCode.NEEDS_CRD, why)
         if isinstance(operation, Update) and operation.removes:
             ready = self._with_owners(operation, resource, lambda live: taken_over(live, operation.removes))
@@ -118,7 +116,7 @@ class Performer:
             # The answer to an attempt of ours was lost, or another process of gitfleet was first.
             outcome = self._write(_as_update(operation, live), resource)
             return replace(outcome, operation=operation)
-        return replace(outcome, message=why or KubeText.MADE_SOMEBODY_ELSE_BETWEEN(operation=operation.key))
+        return replace(outcome, message=why or KubeText.MADE_SOMEBODY_ELSE_BETWEEN())
 
     def _with_owners(
         self, operation: Update, resource: Resource, owners: Callable[[JsonObject], list[JsonObject] | None]
@@ -139,12 +137,12 @@ class Performer:
             if response.ok:
                 version = LiveObject(operation.key, response.json()).resource_version
                 return replace(operation, resource_version=version) if locked else operation
-            refusal = refusal_of(response, str(operation.key), _secrets_of(operation))
+            refusal = refusal_of(response, _secrets_of(operation))
             if response.status != 409 or locked or not tries_left:
                 return _refused(operation, refusal)
             current, why = self._observer.get(resource, operation.key)
             if current is None or current.uid != live.uid:
-                why = why or KubeText.DELETED_REPLACED_BETWEEN(operation=operation.key)
+                why = why or KubeText.DELETED_REPLACED_BETWEEN()
                 return _failed(operation, OutcomeCode.CONFLICT, why)
             live = current
         return operation
@@ -170,17 +168,16 @@ class Performer:
                 return _failed(operation, OutcomeCode.SERVER_ERROR, mismatch)
             live = LiveObject(operation.key, body)
             return Outcome(operation=operation, ok=True, code=OutcomeCode.APPLIED, live=live)
-        return _refused(operation, refusal_of(response, str(operation.key), _secrets_of(operation)))
+        return _refused(operation, refusal_of(response, _secrets_of(operation)))
 
     def _delete(self, operation: Delete) -> Outcome:
         # The one place where objects are deleted: whoever came here past the removal gate has no permit.
         if not operation.permit.covers(operation.cluster, operation.key):
             raise GiveUp(KubeText.DELETION_WITHOUT_PERMIT(operation=operation.key))
-        message = KubeText.IS_GONE(operation=operation.key)
-        not_found = Outcome(operation=operation, ok=True, code=OutcomeCode.NOT_FOUND, message=message)
+        not_found = Outcome(operation=operation, ok=True, code=OutcomeCode.NOT_FOUND, message=KubeText.IS_GONE())
         resource = self._discovery.find(operation.key, refresh=True)
         if resource is Absence.OTHER_VERSION:
-            why = KubeText.CLUSTER_OTHER_VERSIONS_ONLY(operation=operation.key, operation_2=operation.key.kind)
+            why = KubeText.CLUSTER_OTHER_VERSIONS_ONLY(kind=operation.key.kind)
             return _failed(operation, OutcomeCode.OTHER_VERSION, why)
         if not isinstance(resource, Resource):
             return not_found
@@ -197,7 +194,7 @@ class Performer:
                 return _failed(operation, OutcomeCode.SERVER_ERROR, doubt)
             return not_found
         if not response.ok:
-            return _refused(operation, refusal_of(response, str(operation.key)))
+            return _refused(operation, refusal_of(response))
         body = response.json()
         if body.get("kind") == "Status":
             return self._confirmed(operation, resource)
@@ -213,7 +210,7 @@ class Performer:
             return Outcome(operation=operation, ok=True, code=OutcomeCode.DELETED)
         if live is not None and live.body["metadata"].get("deletionTimestamp"):
             return Outcome(operation=operation, ok=True, code=OutcomeCode.DELETING, live=live)
-        why = why or KubeText.SERVER_ANSWERED_DELETED(operation=operation.key)
+        why = why or KubeText.SERVER_ANSWERED_DELETED()
         return _failed(operation, OutcomeCode.SERVER_ERROR, why)
 
     def _missing(self, need: ObjectKey) -> str | None:

@@ -89,7 +89,7 @@ class PodReader:
         query = {"labelSelector": selector}
         for response in self._wire.pages(listed.resource.path(workload.key.namespace), query, most=MOST // PAGE):
             if not response.ok:
-                return refusal_of(response, "they").message
+                return refusal_of(response).message
             page = response.json()
             pods += (_trimmed(item, listed) for item in page["items"] or () if _controller_of(item) == workload.uid)
             complete = next_page_of(page) is None

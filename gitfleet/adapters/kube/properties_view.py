@@ -54,5 +54,6 @@ class WireView:
         if response.ok:
             body: dict[str, Any] = response.json()
             return body
-        refusal = refusal_of(response, f"{path} of {self.name}")
-        raise (RetryLater if refusal.retry and response.status != 404 else Forbidden)(refusal.message)
+        refusal = refusal_of(response)
+        error = RetryLater if refusal.retry and response.status != 404 else Forbidden
+        raise error(f"{path} of {self.name}: {refusal.message}")

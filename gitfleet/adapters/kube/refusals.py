@@ -29,12 +29,11 @@ class Refusal:
     retry: bool
 
 
-def refusal_of(response: Response, subject: str, secrets: Iterable[str] = ()) -> Refusal:
-    """Read a response that is not a success. `what` names the object, as the sentence's subject; no value of `secrets`
-    is repeated, however the server quotes it."""
+def refusal_of(response: Response, secrets: Iterable[str] = ()) -> Refusal:
+    """Read a response that is not a success; no value of `secrets` is repeated, however the server quotes it."""
     status = status_of(response)
     message_text = str(status.get("message") or response.text() or f"HTTP {response.status}")
-    message = masked(f"{subject}: {without_values(_reasons(message_text, status), secrets)}")
+    message = masked(without_values(_reasons(message_text, status), secrets))
     code, retry = _classify(response.status, str(status.get("reason") or ""), message_text, status)
     return Refusal(code, message, retry)
 
@@ -99,15 +98,15 @@ def other_object(body: JsonObject, key: ObjectKey, *, namespaced: bool) -> str:
     """
     metadata: Any = body.get("metadata")
     if not isinstance(metadata, Mapping):
-        return KubeText.SERVER_ANSWERED_OBJECT_WITHOUT_METADATA(key=key)
+        return KubeText.SERVER_ANSWERED_OBJECT_WITHOUT_METADATA()
     for name, type_ in (("uid", str), ("resourceVersion", str), ("generation", int)):
         if not isinstance(metadata.get(name), type_ | None):
-            return KubeText.SERVER_ANSWERED_OBJECT_WHOSE_METADATA(key=key, name=name)
+            return KubeText.SERVER_ANSWERED_OBJECT_WHOSE_METADATA(name=name)
     version = body.get("apiVersion", key.api_version)
     group = version.rpartition("/")[0] if isinstance(version, str) else None
     actual = (group, body.get("kind", key.kind), metadata.get("name"), metadata.get("namespace") or "")
     expected = (key.group, key.kind, key.name, key.namespace if namespaced else "")
-    return "" if actual == expected else f"{key}: {KubeText.SERVER_ANSWERED_ANOTHER_OBJECT()}"
+    return "" if actual == expected else KubeText.SERVER_ANSWERED_ANOTHER_OBJECT()
 
 
 def doubtful_404(response: Response, key: ObjectKey, plural: str) -> str:
@@ -121,7 +120,7 @@ def doubtful_404(response: Response, key: ObjectKey, plural: str) -> str:
     named = (details.get("name"), details.get("kind")) if isinstance(details, Mapping) else None
     if status.get("kind") == "Status" and status.get("reason") == "NotFound" and named in _names(key, plural):
         return ""
-    return refusal_of(response, KubeText.SERVER_ANSWERED_NOT_SAY_OBJECT(key=key)).message
+    return KubeText.SERVER_ANSWERED_NOT_SAY_OBJECT(message=refusal_of(response).message)
 
 
 def _names(key: ObjectKey, plural: str) -> tuple[tuple[str, str], ...]:

@@ -48,7 +48,7 @@ class StepPerformer:
         failed: RolloutOutcome | None = None
         for number, step in steps:
             if failed is not None:
-                why = KubeText.LEFT_ALONE_SINCE_EARLIER_STEP(step=step.key, failed=failed.message)
+                why = KubeText.LEFT_ALONE_SINCE_EARLIER_STEP(failed=failed.message)
                 outcomes[number] = _outcome(step, OutcomeCode.NOT_ASKED, why)
                 continue
             outcomes[number] = contained(step, self._perform, _outcome)
@@ -61,12 +61,10 @@ class StepPerformer:
     def _patch(self, step: Patch) -> RolloutOutcome:
         """Only for that very object in that very version: a conflict is decided again in the next pass."""
         if not (step.uid and step.resource_version):
-            return _outcome(step, OutcomeCode.INVALID, KubeText.PATCH_NAMES_OBJECT_VERSION(step=step.key))
+            return _outcome(step, OutcomeCode.INVALID, KubeText.PATCH_NAMES_OBJECT_VERSION())
         resource = self._discovery.find(step.key, refresh=True)
         if isinstance(resource, Absence):
-            why = KubeText.CLUSTER_NO_KIND_2(
-                operation=step.key, operation_2=step.key.kind, api_version=step.key.api_version
-            )
+            why = KubeText.CLUSTER_NO_KIND(key=step.key.kind, api_version=step.key.api_version)
             return _outcome(step, OutcomeCode.NEEDS_CRD, why)
         metadata = {**(step.patch.get("metadata") or {}), "uid": step.uid, "resourceVersion": step.resource_version}
         query = {"fieldManager": ROLLOUT_MANAGER, "fieldValidation": "Strict"}
@@ -74,7 +72,7 @@ class StepPerformer:
         body = {**step.patch, "metadata": metadata}
         response = self._wire.send("PATCH", path, query, body=body, headers={"Content-Type": MERGE_PATCH})
         if not response.ok:
-            refusal = refusal_of(response, str(step.key))
+            refusal = refusal_of(response)
             return _outcome(step, refusal.code, refusal.message)
         if mismatch := other_object(response.json(), step.key, namespaced=resource.namespaced):
             return _outcome(step, OutcomeCode.SERVER_ERROR, mismatch)
@@ -82,18 +80,15 @@ class StepPerformer:
 
     def _delete(self, step: DeletePod) -> RolloutOutcome:
         if step.key.group_kind != POD or not step.uid:
-            why = KubeText.ROLLOUT_DELETES_NOTHING_BUT_PODS(step=step.key)
-            return _outcome(step, OutcomeCode.INVALID, why)
+            return _outcome(step, OutcomeCode.INVALID, KubeText.ROLLOUT_DELETES_NOTHING_BUT_PODS())
         options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": step.uid}}
         response = self._wire.send("DELETE", PODS.path(step.key.namespace, step.key.name), body=options)
         if response.status == 404:
             if doubt := doubtful_404(response, step.key, PODS.plural):
                 return _outcome(step, OutcomeCode.SERVER_ERROR, doubt)
-            return RolloutOutcome(
-                operation=step, ok=True, code=OutcomeCode.NOT_FOUND, message=KubeText.IS_GONE(operation=step.key)
-            )
+            return RolloutOutcome(operation=step, ok=True, code=OutcomeCode.NOT_FOUND, message=KubeText.IS_GONE())
         if not response.ok:
-            refusal = refusal_of(response, str(step.key))
+            refusal = refusal_of(response)
             return _outcome(step, refusal.code, refusal.message)
         body = response.json()
         if body.get("kind") != "Status" and (mismatch := other_object(body, step.key, namespaced=True)):

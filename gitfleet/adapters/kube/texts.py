@@ -33,9 +33,8 @@ class KubeText(TextTable):
     )
     CLUSTER_NO_CONNECTION = "cluster {cluster} has no connection"
     CLUSTER_NO_KIND = 'the cluster has no kind "{key}" in {api_version}'
-    CLUSTER_NO_KIND_2 = '{operation}: the cluster has no kind "{operation_2}" in {api_version}'
     CLUSTER_OTHER_VERSIONS = "the cluster has {key} in other versions than {api_version}"
-    CLUSTER_OTHER_VERSIONS_ONLY = "{operation}: the cluster has {operation_2} in other versions only"
+    CLUSTER_OTHER_VERSIONS_ONLY = "the cluster has {kind} in other versions only"
     CLUSTER_REACHED_CONTEXT_NO_KUBECONFIG = (
         'cluster {name} is reached by the context "{context}" and there is no kubeconfig'
     )
@@ -50,9 +49,9 @@ class KubeText(TextTable):
     CREATE_KUBECONFIG_INSIDE = "create it with a kubeconfig inside"
     CREDENTIAL_PLUG_NOT_PATH = "the credential plug-in {command} is not on the PATH"
     DATA_NOT_BASE64_PEM_TEXT = "{source}: {field}-data is not base64 of a PEM text"
-    DELETED_REPLACED_BETWEEN = "{operation} was deleted or replaced in between"
+    DELETED_REPLACED_BETWEEN = "was deleted or replaced in between"
     DELETION_WITHOUT_PERMIT = "{operation}: the removal gate has not permitted this deletion"
-    DRY_RUN_REFUSED = "the dry run of {key} was refused"
+    DRY_RUN_REFUSED = "the dry run was refused: {message}"
     EMPTY_CONNECTION = "an empty connection"
     ENDED_ONCE = "ended at once"
     EVENT_POD = "the Event of this pod"
@@ -80,16 +79,16 @@ class KubeText(TextTable):
     HAS_NO = '{source} has no {kind} "{name}"'
     HOST_NAME_CANNOT_RESOLVED = "its host name cannot be resolved"
     IMPERSONATES_GROUPS_NOT_SUPPORTED = "{source} impersonates groups, which is not supported"
-    IS_GONE = "{operation} is gone"
+    IS_GONE = "is gone"
     IS_NOT_THERE = "{what} is not there"
     KEY_NOT_BASE64 = 'the key "{key}" of {what} is not base64'
     KINDS = "the kinds of {prefix}"
     KINDS_SERVER_NAMES_VERSION_NOT = "the kinds of {prefix}: the server names this version and not its kinds"
     KUBECONFIG = "the kubeconfig {path} of {name}"
     KUBECONFIG_SECRET = "the kubeconfig in Secret {namespace}/{secret} of {name}"
-    LEFT_ALONE_SINCE_EARLIER_STEP = "{step} is left alone, since an earlier step failed: {failed}"
+    LEFT_ALONE_SINCE_EARLIER_STEP = "is left alone, since an earlier step failed: {failed}"
     LINE_LONGER_MIB = "a line is longer than {longest_line} MiB"
-    MADE_SOMEBODY_ELSE_BETWEEN = "{operation} was made by somebody else in between"
+    MADE_SOMEBODY_ELSE_BETWEEN = "was made by somebody else in between"
     MORE_OBJECTS = "{path} of {name} has more than {page} objects"
     MUST_LINE_PLAIN_TEXT = "{source}: {field} must be a line of plain text"
     MUST_LIST_MAPPINGS = "{what} must be a list of mappings"
@@ -99,6 +98,7 @@ class KubeText(TextTable):
     NAME_FILE_FOLDER_GIVEN_KUBECONFIG = "name a file of the folder given with --kubeconfig-dir, without any path"
     NAME_ONE_SPEC_CONNECTION_CONTEXT = "name one in spec.connection.context"
     NAME_VALUE_NO_TEXT_MOST = "a name or a value is no text of at most {longest_value} characters"
+    NEEDS = "needs {missing}"
     NEEDS_CREATE_PATCH_EVENTS_EVENTS = "it needs create and patch of events in events.k8s.io (docs/notifications.md)"
     NEEDS_VERBS_GET = "it needs the verbs get, create and update of leases in coordination.k8s.io (docs/scaling.md)"
     NO = "{wire} has no {name} of {number}"
@@ -117,7 +117,7 @@ class KubeText(TextTable):
     NO_SECRETS_SINCE_RUNS_NO = "no Secrets, since it runs in no pod"
     NO_SELECTOR = "it has no selector"
     OTHER_PROXIES_NOT_WORK = "other proxies do not work"
-    PATCH_NAMES_OBJECT_VERSION = "{step}: a patch names the object and version it is for"
+    PATCH_NAMES_OBJECT_VERSION = "a patch names the object and version it is for"
     POD_SERVICE_ACCOUNT_NO_CA = "the pod's service account has no ca.crt"
     PROCESS_NOT_LEAD_ANY_MORE = "this process does not lead any more, and sent it nothing"
     PROPERTY_PROVIDER_NOT_RESPOND_TIME = "The property provider does not respond in time"
@@ -130,18 +130,16 @@ class KubeText(TextTable):
         "put the content itself there (certificate-authority-data, client-key-data, token and so on)"
     )
     RESPONSE_LARGER_MIB = "the response is larger than {limit} MiB"
-    ROLLOUT_DELETES_NOTHING_BUT_PODS = "{step}: a rollout deletes nothing but pods, and none without its uid"
+    ROLLOUT_DELETES_NOTHING_BUT_PODS = "a rollout deletes nothing but pods, and none without its uid"
     RUN_GITFLEET_POD = "run gitfleet as a pod there, or {otherwise}"
     SAY_HOW_REACH_SPEC_CONNECTION = "say how to reach it in spec.connection, such as {context: NAME}"
     SELECTOR_TAKES_MORE = "its selector takes more than {most} {plural}"
     SERVED_API_SERVER_EXTENSION = "{key} is served by an API server of an extension, which may know no dry run"
     SERVER_ANSWERED_ANOTHER_OBJECT = "the server answered with another object"
-    SERVER_ANSWERED_DELETED = "{operation}: the server answered that it was deleted, and it is still there"
-    SERVER_ANSWERED_NOT_SAY_OBJECT = "{key}: the server answered 404 and does not say that this object is not there"
-    SERVER_ANSWERED_OBJECT_WHOSE_METADATA = (
-        "{key}: the server answered with an object whose metadata.{name} has a wrong type"
-    )
-    SERVER_ANSWERED_OBJECT_WITHOUT_METADATA = "{key}: the server answered with an object without metadata"
+    SERVER_ANSWERED_DELETED = "the server answered that it was deleted, and it is still there"
+    SERVER_ANSWERED_NOT_SAY_OBJECT = "the server answered 404 and does not say that this object is not there: {message}"
+    SERVER_ANSWERED_OBJECT_WHOSE_METADATA = "the server answered with an object whose metadata.{name} has a wrong type"
+    SERVER_ANSWERED_OBJECT_WITHOUT_METADATA = "the server answered with an object without metadata"
     SERVER_GAVE_NO_VERSION_LIST = "{path}: the server gave no version of the list"
     SERVER_RESPONSE_NO = "{what}: the server's response has no {field}"
     SET_TMPDIR_FOLDER_WRITTEN = "set TMPDIR to a folder that can be written"

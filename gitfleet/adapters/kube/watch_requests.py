@@ -57,7 +57,7 @@ def begin_watch(wire: Wire, discovery: Discovery, kind: Kind, version: str) -> B
     if not isinstance(opened, OpenStream):
         if opened is not None and opened.status == 404:
             discovery.forget(place)
-        raise NotWatchable(refusal_of(opened, path).message if opened is not None else path)
+        raise NotWatchable(f"{path}: {refusal_of(opened).message}" if opened is not None else path)
     return BegunWatch(opened, version, listed)
 
 

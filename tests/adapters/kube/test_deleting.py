@@ -84,7 +84,7 @@ def there(**metadata: str) -> str:
         (404, lost(), (True, "Deleted", False), ""),
         (200, there(uid="u2"), (True, "Deleted", False), ""),
         (200, there(deletionTimestamp="2026-01-01T00:00:00Z"), (True, "Deleting", True), ""),
-        (200, there(), (False, "ServerError", False), KubeText.SERVER_ANSWERED_DELETED(operation=KEY)),
+        (200, there(), (False, "ServerError", False), KubeText.SERVER_ANSWERED_DELETED()),
         (404, json.dumps({"message": "not found"}), (False, "ServerError", False), "404"),
         (403, json.dumps({"message": "no"}), (False, "ServerError", False), "no"),
     ],

@@ -21,12 +21,12 @@ from tests.adapters.kube.test_wire import wire
 METADATA = {"name": "cm", "namespace": "ns", "uid": "u1"}
 RIGHT = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": METADATA}
 SENTENCES = {
-    "metadata": KubeText.SERVER_ANSWERED_OBJECT_WITHOUT_METADATA(key=KEY),
-    "no metadata": KubeText.SERVER_ANSWERED_OBJECT_WITHOUT_METADATA(key=KEY),
-    "generation": KubeText.SERVER_ANSWERED_OBJECT_WHOSE_METADATA(key=KEY, name="generation"),
-    "uid": KubeText.SERVER_ANSWERED_OBJECT_WHOSE_METADATA(key=KEY, name="uid"),
+    "metadata": KubeText.SERVER_ANSWERED_OBJECT_WITHOUT_METADATA(),
+    "no metadata": KubeText.SERVER_ANSWERED_OBJECT_WITHOUT_METADATA(),
+    "generation": KubeText.SERVER_ANSWERED_OBJECT_WHOSE_METADATA(name="generation"),
+    "uid": KubeText.SERVER_ANSWERED_OBJECT_WHOSE_METADATA(name="uid"),
 }
-ANOTHER = f"{KEY}: {KubeText.SERVER_ANSWERED_ANOTHER_OBJECT()}"
+ANOTHER = KubeText.SERVER_ANSWERED_ANOTHER_OBJECT()
 OTHERS: dict[str, dict[str, Any]] = {
     "all": {
         "kind": "Secret",
@@ -106,7 +106,7 @@ def test_a_404_counts_where_it_names_the_object(stub: Stub, body: str, gone: boo
     stub.replies = [(200, KINDS, {}), (404, body, {})]
     seen = KubeClient("c1", wire(stub), parallel=1).observe([KEY], probe=False)
     assert seen.reachable and seen.live == ({KEY: None} if gone else {})
-    assert gone or seen.unreadable[KEY].startswith(KubeText.SERVER_ANSWERED_NOT_SAY_OBJECT(key=KEY))
+    assert gone or seen.unreadable[KEY].startswith(KubeText.SERVER_ANSWERED_NOT_SAY_OBJECT(message=""))
 
 
 def test_a_list_that_is_none_is_read_one_by_one(stub: Stub) -> None:

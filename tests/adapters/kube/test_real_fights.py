@@ -65,7 +65,7 @@ def test_who_fights_is_named_and_only_that_object_waits(server: ApiServer, clust
             plan, outcomes = fight.reconcile()
             (update,) = (operation for operation in plan if isinstance(operation, Update))
             assert update.reason == (
-                "ConfigMap/fight/flag drifted: "
+                "drifted: "
                 + ApplyText.IS_AND_SHOULD_BE(
                     path="/data/a", there=f"x{value}", wanted="", by="", more_than_first="1, written by flag-controller"
                 )

