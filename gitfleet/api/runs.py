@@ -191,11 +191,15 @@ class RunRecord(StagedRun):
         return placement_of(self)
 
     @property
-    def finished(self) -> bool:
-        """Whether it is over: it succeeded, failed, or could not be initialized."""
+    def refused(self) -> bool:
+        """Whether it could not be initialized, which ends it."""
         initialized = find_condition(self.status.conditions, RunConditionType.INITIALIZED)
-        refused = initialized is not None and initialized.status is Status.FALSE
-        return refused or find_condition(self.status.conditions, RunConditionType.SUCCEEDED) is not None
+        return initialized is not None and initialized.status is Status.FALSE
+
+    @property
+    def finished(self) -> bool:
+        """Whether it is over: it succeeded, failed, or was refused."""
+        return self.refused or find_condition(self.status.conditions, RunConditionType.SUCCEEDED) is not None
 
     @property
     def fell_back(self) -> bool:

@@ -239,7 +239,6 @@ class Approval(Authored):
 
 
 EVICTION: Final = "ClusterResourcePlacementEviction"
-DECIDED_ELSEWHERE: Final = ApiText.DECIDED_BEFORE_CAME_HERE()
 
 
 @document("spec", identify=lambda _: (_API_VERSION, EVICTION))
@@ -278,7 +277,7 @@ class Eviction(Authored):
         """Why nothing is done for one that came with conditions, as the end of a sentence."""
         ends = [(self.executed, Status.UNKNOWN), (self.valid, Status.TRUE)]
         is_clear = any(condition is not None and condition.status is not open_ for condition, open_ in ends)
-        return f"{('was' if is_clear else ApiText.MAY_HAVE_BEEN())} {DECIDED_ELSEWHERE}"
+        return f"{('was' if is_clear else ApiText.MAY_HAVE_BEEN())} {ApiText.DECIDED_BEFORE_CAME_HERE()}"
 
     @property
     def was_executed(self) -> bool:

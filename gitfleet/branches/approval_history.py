@@ -310,11 +310,8 @@ def own_policy(content: bytes, shown: str, read: Callable[[str], bytes]) -> OwnP
     config, breaks = api.read(FleetConfig, body)
     if config is None:
         place, sentence = breaks[0]
-        raise BadInput(
-            BranchesText.NO_APPROVAL_POLICY_2(shown=shown, place=api.dotted(place[2:]), sentence=sentence).replace(
-                "  ", " "
-            )
-        )
+        why = " ".join(filter(None, (api.dotted(place[2:]), sentence)))
+        raise BadInput(BranchesText.NO_APPROVAL_POLICY(shown=shown, faults=why))
     allowed = config.approvals.allowed_signers or AllowedSigners()
     ssh, gpg = (read(path) if path is not None else None for path in (allowed.ssh, allowed.gpg))
     return OwnPolicy(policy=config.approvals, keys=SignerKeys(ssh=ssh, gpg=gpg))

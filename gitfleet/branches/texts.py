@@ -54,7 +54,6 @@ class BranchesText(TextTable):
     )
     NOT_WRITTEN_BY_GITFLEET = "gitfleet did not write this commit, or somebody edited it"
     NO_APPROVAL_POLICY = "{shown} is no approval policy: {faults}"
-    NO_APPROVAL_POLICY_2 = "{shown} is no approval policy: {place} {sentence}"
     NO_COMMIT_KNOWN_ADDED = "no commit is known that added it, and that no later one undid"
     NO_PLAIN_FILE = "it is no plain file"
     REMOVE_FILES_IGNORE_OTHERS = "remove files, or list those that are not for gitfleet in {ignore_file}"

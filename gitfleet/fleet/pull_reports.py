@@ -137,9 +137,7 @@ class PullReports:
         allowed = "".join(f'agent namespaces="git" {" ".join(key.split()[:2])}\n' for key in keys)
         signed = self.history.signer(head, SignerKeys(ssh=allowed.encode()), self.clock.now())
         if not signed.name:
-            raise InvalidContent(
-                FleetText.NOT_COUNT(replace=signed.why.replace("allowedSigners", "spec.connection.publicKeys"))
-            )
+            raise InvalidContent(FleetText.NOT_COUNT(why=signed.why))
 
     def _parsed(
         self, name: str, head: str, keys: tuple[str, ...], objects: Mapping[str, LiveObject]

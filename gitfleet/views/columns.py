@@ -169,7 +169,7 @@ RUNS: Final[tuple[Column, ...]] = (
     ("UPDATED", True, lambda view, _: view.updated),
     ("STRATEGY", True, lambda view, _: view.run.strategy_name),
     ("AGE", False, lambda view, now: age(view.run.created, now)),
-    ("MESSAGE", True, lambda view, now: view.short(now)),
+    ("MESSAGE", True, lambda view, now: "; ".join(view.waits(now)) or view.message),
     ("HOLDS", True, _hold_names),
 )
 ROLLOUTS: Final[tuple[Column, ...]] = (

@@ -80,11 +80,6 @@ class RunView:
         """What it waits for, until when, and what lets it go on."""
         return staged.waits_of(self.run, self.requests, now)
 
-    def short(self, now: datetime) -> str:
-        """What it waits for without its own name, else its message."""
-        own = f"run {self.run.key} "
-        return "; ".join(wait.removeprefix(own) for wait in self.waits(now)) or self.message
-
     @property
     def updated(self) -> str:
         """How many of its clusters are updated, of all."""

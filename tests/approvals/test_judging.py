@@ -73,7 +73,7 @@ def facts(policy: ApprovalPolicy, *commits: ApprovalCommit, authors: frozenset[s
     return ApprovalFacts(policy=policy, commits=commits, authors=authors)
 
 
-STRANGER = "is signed with a key that allowedSigners does not have"
+STRANGER = "is signed with a key that is not allowed"
 UNSIGNED = "commit aaaaaaaaaa is not signed"
 ANN, BOB = "ann@example.org", "bob@example.org"
 

@@ -119,7 +119,7 @@ def fleet(made: Fleet, tmp_path: Path) -> Fleet:
 def forged(fleet: Fleet) -> str:
     """Under Bob's name, with another key."""
     fleet.commit(Person("bob", fleet.eve.key), {fleet.path: fleet.text()})
-    return "is signed with a key that allowedSigners does not have"
+    return "is signed with a key that is not allowed"
 
 
 def with_a_weaker_policy_in_the_same_commit(fleet: Fleet) -> str:
@@ -132,7 +132,7 @@ def with_its_own_key_in_the_same_commit(fleet: Fleet) -> str:
     known = (fleet.repo / "keys" / "signers").read_text()
     line = fleet.eve.key.public(fleet.eve.email.encode()).decode()
     fleet.commit(fleet.eve, {fleet.path: fleet.text(), "keys/signers": known + line})
-    return "is signed with a key that allowedSigners does not have"
+    return "is signed with a key that is not allowed"
 
 
 def with_a_weaker_policy_in_an_earlier_commit_of_the_push(fleet: Fleet) -> str:
@@ -298,7 +298,7 @@ def beside_a_rejection_in_another_file(fleet: Fleet) -> None:
 
 CANNOT_COUNT = (
     (by_nobody, "is not signed", LoopText.SIGN_COMMITS()),
-    (by_a_stranger, "is signed with a key that allowedSigners does not have", LoopText.SIGN_COMMITS()),
+    (by_a_stranger, "is signed with a key that is not allowed", LoopText.SIGN_COMMITS()),
     (
         by_who_made_the_change,
         ApprovalsText.GIVEN_WHO_MADE_CHANGE_SEPARATEDUTIES(person="ann@example.com"),
@@ -358,7 +358,7 @@ def test_the_command_takes_the_policy_of_the_process_too(gitfleet: Shell, fleet:
     ("text", "said"),
     [
         (None, "policy.yaml cannot be read: No such file or directory"),
-        ("{required: 0}", BranchesText.NO_APPROVAL_POLICY_2(shown="policy.yaml", place="required", sentence="")),
+        ("{required: 0}", BranchesText.NO_APPROVAL_POLICY(shown="policy.yaml", faults="required ")),
         ("[1]", BranchesText.NO_APPROVAL_POLICY(shown="policy.yaml", faults="")),
         ("a: 1\n---\nb: 2\n", BranchesText.MUST_ONE_YAML_DOCUMENT_FIELDS()),
         ("{allowedSigners: nowhere}", "nowhere cannot be read: No such file or directory"),

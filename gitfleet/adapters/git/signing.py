@@ -134,7 +134,7 @@ def _verdict(result: GitResult) -> Signature:
         return Signature(why="is not signed")
     if any(word in result.errors for word in ("EXPKEYSIG", "REVKEYSIG", "EXPSIG", "BADSIG", "incorrect signature")):
         return Signature(why="has a signature that is not good")
-    return Signature(why="is signed with a key that allowedSigners does not have")
+    return Signature(why="is signed with a key that is not allowed")
 
 
 def _setting(line: bytes) -> tuple[str, str]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.conditions import EvictionConditionType, is_true
 from gitfleet.api.objects import Manifest
 from gitfleet.api.pins import Pin
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.scalers import scalers_of
-from gitfleet.api.staged import BEGAN_ELSEWHERE, DECIDED_ELSEWHERE, DisruptionBudget, Eviction, StagedRun
+from gitfleet.api.staged import DisruptionBudget, Eviction, StagedRun
 from gitfleet.desired.checks.commit import Commit, Refusal, noted
 from gitfleet.desired.reading.files import ReadObject
 from gitfleet.desired.texts import DesiredText
@@ -74,19 +75,13 @@ def scaled_warnings(commit: Commit) -> Iterator[Refusal]:
 
 
 def exported_warnings(commit: Commit) -> Iterator[Refusal]:
-    """Warn of runs and evictions that came with what became of them elsewhere. The state branch knows better of those
-    that are this fleet's own."""
+    """Warn of runs and evictions that came with what became of them elsewhere. Those that this fleet carries out are
+    its own."""
     for item, run in commit.of(StagedRun):
         record = commit.accepted.runs.get(run.key)
-        conditions = record.status.conditions if record is not None else ()
-        if run.began_elsewhere and (
-            record is None or any(BEGAN_ELSEWHERE in condition.message for condition in conditions)
-        ):
+        if run.began_elsewhere and (record is None or record.refused):
             yield item, (("status",), DesiredText.SAYS_IT_BEGAN(sentence=run.began_elsewhere))
     for item, eviction in commit.of(Eviction):
         decided = commit.accepted.evictions.get(eviction.name)
-        conditions = decided.conditions if decided is not None else ()
-        if eviction.is_over and (
-            decided is None or any(DECIDED_ELSEWHERE in condition.message for condition in conditions)
-        ):
+        if eviction.is_over and (decided is None or not is_true(decided.conditions, EvictionConditionType.VALID)):
             yield item, (("status", "conditions"), DesiredText.SAY_THAT_IT(elsewhere=eviction.elsewhere))

@@ -208,7 +208,7 @@ def test_signatures_are_verified_with_the_given_keys_alone(
     repo.fetch()
     both = SignerKeys(ssh=ann.public(b"ann@example.org"), gpg=bob.public(b""))
     bob_is = Signature("bob@example.org", bob.fingerprint)
-    stranger, nobody = "is signed with a key that allowedSigners does not have", "is not signed"
+    stranger, nobody = "is signed with a key that is not allowed", "is not signed"
     expected = {
         by_ann: Signature("ann@example.org", fingerprint_of(ann)),
         by_bob: bob_is,
