@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any, Final
 
+from gitfleet.adapters.texts import AdaptersText
 from gitfleet.errors import BadInput
 
 _REFUSED: Final = tuple(
@@ -57,5 +58,5 @@ def checked(connection: socket.socket) -> socket.socket:
     peer: Any = connection.getpeername()
     if is_refused(str(peer[0])):
         connection.close()
-        raise BadInput("its name leads to a link-local or metadata address, to which nothing is sent")
+        raise BadInput(AdaptersText.LINK_LOCAL_ADDRESS())
     return connection

@@ -14,6 +14,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
 
 from gitfleet.adapters.clock import SystemClock
+from gitfleet.adapters.texts import AdaptersText
 from gitfleet.errors import NoResponse
 
 
@@ -87,7 +88,7 @@ def read_body(response: BaseHTTPResponse, most: int) -> bytes:
     """The body up to so many bytes. NoResponse for a compressed one, which nobody asked for: it may unfold to any
     size."""
     if response.headers.get("Content-Encoding", "identity") != "identity":
-        raise NoResponse("its response is compressed, which it was not asked for", passing=False)
+        raise NoResponse(AdaptersText.RESPONSE_COMPRESSED(), passing=False)
     parts, remaining = list[bytes](), most
     while remaining and (part := response.read1(remaining, decode_content=False)):
         parts.append(part)
@@ -107,7 +108,7 @@ class _Until(io.RawIOBase):
 
     def readinto(self, buffer: Any, /) -> int | None:
         if self._monotonic() > self._end:
-            raise NoResponse(f"no whole response within {self._seconds:g} s", passing=False)
+            raise NoResponse(AdaptersText.NO_WHOLE_RESPONSE_WITHIN(seconds=self._seconds), passing=False)
         return self._raw.readinto(buffer)
 
     def close(self) -> None:

@@ -13,6 +13,7 @@ import urllib3
 from gitfleet.adapters.addresses import checked
 from gitfleet.adapters.bounded_reads import pools_with_limit
 from gitfleet.adapters.clock import SystemClock
+from gitfleet.adapters.texts import AdaptersText
 from gitfleet.errors import NoResponse
 
 SIGNATURE: Final = "X-Gitfleet-Signature-256"
@@ -112,14 +113,14 @@ def _why(error: Exception, bounds: Bounds) -> str:
         case NoResponse():
             return str(error)
         case urllib3.exceptions.NameResolutionError():
-            return "its name cannot be resolved"
+            return AdaptersText.NAME_CANNOT_RESOLVED()
         case urllib3.exceptions.SSLError() | ssl.SSLError():
-            return "its certificate was not accepted"
+            return AdaptersText.CERTIFICATE_NOT_ACCEPTED()
         case urllib3.exceptions.NewConnectionError():
-            return "no connection"
+            return AdaptersText.NO_CONNECTION()
         case urllib3.exceptions.ConnectTimeoutError():
-            return f"no connection within {bounds.connect:g} s"
+            return AdaptersText.NO_CONNECTION_WITHIN(seconds=bounds.connect)
         case urllib3.exceptions.TimeoutError() | TimeoutError():
-            return f"no response within {bounds.read:g} s"
+            return AdaptersText.NO_RESPONSE_WITHIN(seconds=bounds.read)
         case _:
-            return f"the connection failed ({type(error).__name__})"
+            return AdaptersText.CONNECTION_FAILED(name=type(error).__name__)

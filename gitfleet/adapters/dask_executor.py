@@ -8,6 +8,7 @@ from concurrent.futures import Executor, Future
 from typing import Any, ParamSpec, TypeVar
 
 from gitfleet import extra
+from gitfleet.adapters.texts import AdaptersText
 from gitfleet.errors import MissingPart, RetryLater
 from gitfleet.ports.executors import ExecutorAccess
 
@@ -27,14 +28,16 @@ class DaskExecutor(Executor):
         try:
             from distributed import Client
         except ImportError as error:
-            raise MissingPart("the executor dask needs Dask", hint=f"install it with: {extra('dask')}") from error
+            raise MissingPart(
+                AdaptersText.EXECUTOR_DASK_NEEDS_DASK(), hint=AdaptersText.INSTALL_WITH(extra=extra("dask"))
+            ) from error
         for noisy in ("distributed.client", "distributed.core", "distributed.comm.tcp"):
             logging.getLogger(noisy).setLevel(logging.CRITICAL)  # what fails is said once, by whoever submits
         try:
             connect: Any = Client  # the library is not typed
             self._client = connect(access.address, timeout=_SECONDS, set_as_default=False, name="gitfleet")
         except (OSError, ValueError, RuntimeError) as error:
-            raise RetryLater(f"the Dask scheduler at {access.address} does not answer") from error
+            raise RetryLater(AdaptersText.DASK_SCHEDULER_NOT_ANSWER(address=access.address)) from error
         self._inner: Executor = self._client.get_executor()
         self._address = access.address
 
@@ -42,7 +45,7 @@ class DaskExecutor(Executor):
         """See Executor."""
         if self._client.status != "running":
             self.shutdown(wait=False)
-            raise RetryLater(f"the Dask scheduler at {self._address} is gone")
+            raise RetryLater(AdaptersText.DASK_SCHEDULER_GONE(address=self._address))
         return self._inner.submit(fn, *args, **kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:

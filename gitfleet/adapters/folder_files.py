@@ -8,6 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from gitfleet.adapters.texts import AdaptersText
 from gitfleet.errors import RetryLater
 from gitfleet.formats.git_names import blob_id
 
@@ -75,7 +76,7 @@ class FolderFiles:
             if (path := self._paths.get(oid)) is not None:
                 content = (self._folder / path).read_bytes()
                 if blob_id(content) != oid:
-                    raise RetryLater(f"{self._folder / path} was changed while it was read")
+                    raise RetryLater(AdaptersText.CHANGED_WHILE_READ(path=self._folder / path))
                 contents[oid] = content
         return contents
 

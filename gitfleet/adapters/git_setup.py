@@ -16,6 +16,7 @@ from gitfleet.adapters.git.local import find_local_repository
 from gitfleet.adapters.git.work_tree import read_work_tree
 from gitfleet.adapters.github_app import AppTokens
 from gitfleet.adapters.state_dir import StateDirectory
+from gitfleet.adapters.texts import AdaptersText
 from gitfleet.api.fleet import Branches
 from gitfleet.errors import BadInput, MissingPart
 from gitfleet.ports.repos import WorkTreeFiles
@@ -95,8 +96,8 @@ def open_remote(settings: Settings, kind: type[_Remote]) -> _Remote:
         settings.cache_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         if error.errno not in NO_ROOM:
-            hint = "name a folder that can be written with --cache-dir"
-            why = f"the cache folder {settings.cache_dir} cannot be made: {error.strerror}"
+            hint = AdaptersText.NAME_FOLDER_CACHE_DIR()
+            why = AdaptersText.CACHE_FOLDER_CANNOT_MADE(folder=settings.cache_dir, why=error.strerror)
             raise MissingPart(why, hint=hint) from error
     credentials = settings.git_credentials if settings.git_credentials.is_set else None
     return kind(

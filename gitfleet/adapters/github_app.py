@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from gitfleet import extra
+from gitfleet.adapters.texts import AdaptersText
 from gitfleet.errors import BadInput, Forbidden, MissingPart, RetryLater
 from gitfleet.formats.canonical_json import parse_json
 from gitfleet.model.failures import Failure, Subject, attempt
@@ -51,8 +52,8 @@ class AppTokens:
 
             from gitfleet.adapters.forge.sessions import ForgeAdapter
         except ImportError as error:
-            hint = f"install it with: {extra('forges')}"
-            raise MissingPart("the package PyGithub is not installed", hint=hint) from error
+            hint = AdaptersText.INSTALL_WITH(extra=extra("forges"))
+            raise MissingPart(AdaptersText.PYGITHUB_NOT_INSTALLED(), hint=hint) from error
         proof = self._proof(AppAuth)
         with requests.Session() as session:
             adapter = ForgeAdapter(self._api, proof)
@@ -64,8 +65,8 @@ class AppTokens:
             try:
                 content = session.post(url, headers=headers).content
             except BadInput as error:  # 404: no such installation
-                hint = "check the ids of the app and of its installation"
-                raise Forbidden(f"no token of the GitHub App: {error}", hint=hint) from error
+                hint = AdaptersText.CHECK_IDS()
+                raise Forbidden(AdaptersText.NO_TOKEN_GITHUB_APP(error=error), hint=hint) from error
         return _token_of(parse_json(content))
 
     def _proof(self, auth: type[AppAuth]) -> str:
@@ -75,12 +76,12 @@ class AppTokens:
             with file.open("rb") as opened:
                 key = opened.read(_MOST_KEY_BYTES).decode(errors="replace")
         except OSError as error:
-            raise MissingPart(f"the key {file} of the GitHub App cannot be read: {error.strerror}") from error
+            raise MissingPart(AdaptersText.GITHUB_APP_KEY_CANNOT_READ(file=file, why=error.strerror)) from error
         # What the libraries raise for a key that they cannot use is of many kinds, and may quote the key.
         proof = attempt(Subject("GitHub App", self._app.app_id), lambda: auth(self._app.app_id, key).create_jwt())
         if isinstance(proof, Failure):
-            hint = "give the PEM file that GitHub made under the app's settings, Private keys"
-            raise MissingPart(f"the key {file} of the GitHub App is no private RSA key", hint=hint)
+            hint = AdaptersText.GIVE_PEM_FILE()
+            raise MissingPart(AdaptersText.GITHUB_APP_KEY_NO_RSA(file=file), hint=hint)
         return proof
 
 
@@ -91,15 +92,15 @@ def _token_of(response: Any) -> tuple[str, datetime]:
     except ValueError:
         when = None
     if not isinstance(token, str) or not token.isascii() or not token.isprintable() or not token or when is None:
-        raise RetryLater("GitHub's response to the app has no token with an end")
+        raise RetryLater(AdaptersText.RESPONSE_NO_TOKEN_END())
     return token, when if when.tzinfo else when.replace(tzinfo=UTC)
 
 
 def _api_of(remote: str) -> str:
     parts = urlsplit(remote)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        hint = "give the repository's https URL; with ssh a deploy key is used"
-        raise BadInput("a GitHub App gives tokens for https alone", hint=hint)
+        hint = AdaptersText.GIVE_HTTPS_URL()
+        raise BadInput(AdaptersText.GITHUB_APP_HTTPS_ALONE(), hint=hint)
     if parts.hostname in _PUBLIC:
         return "https://api.github.com"
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}/api/v3"

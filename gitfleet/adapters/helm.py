@@ -11,6 +11,7 @@ import shutil
 from pathlib import Path
 
 from gitfleet.adapters.hermetic import HermeticProgram
+from gitfleet.adapters.texts import AdaptersText
 from gitfleet.errors import MissingPart
 from gitfleet.ports.helm import Chart
 
@@ -27,8 +28,7 @@ class HelmProgram:
         """HelmRenderer.render. RetryLater when the program was ended before it was done."""
         helm = shutil.which("helm")
         if helm is None:
-            sentence = "cannot be built, because there is no helm where gitfleet runs"
-            raise MissingPart(f"{sentence}; install it, or commit the rendered manifests")
+            raise MissingPart(AdaptersText.NO_HELM())
         files = {f"chart/{path}": content for path, content in chart.files.items()}
         values = {f"values/{number}.yaml": content for number, content in enumerate(chart.values)}
 

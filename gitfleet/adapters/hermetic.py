@@ -14,13 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gitfleet.adapters.programs import PLACES, Finished, run_program, runs_behind
+from gitfleet.adapters.texts import AdaptersText
 from gitfleet.errors import BadInput, MissingPart, RetryLater
 
 log = logging.getLogger(__name__)
-_NOT_CUT = (
-    "%s runs with the network of this process, since no network namespace can be made here (see "
-    "docs/security.md); URLs are refused before it runs"
-)
+_NOT_CUT = AdaptersText.RUNS_WITH_NETWORK()
 _LARGEST_OUTPUT = 64 << 20
 _MEMORY = 512 << 20
 """Measured with kustomize: 38 MiB of output take 250 MiB; so this is enough for the largest output."""
@@ -52,15 +50,17 @@ class HermeticProgram:
                 target.write_bytes(content)
             done = self._run(command(root), scratch)
         if done.too_much:
-            raise BadInput(f"{self._name} prints more than {_LARGEST_OUTPUT >> 20} MiB")
+            raise BadInput(AdaptersText.PROGRAM_PRINTS_MORE(name=self._name, most=_LARGEST_OUTPUT >> 20))
         if done.too_slow or done.code < 0:
-            raise RetryLater(f"{self._name} was ended before it was done; it may take {self._seconds:g} s at most")
+            raise RetryLater(AdaptersText.PROGRAM_ENDED_BEFORE_DONE(name=self._name, seconds=self._seconds))
         if done.code != 0 and _OUT_OF_MEMORY.search(done.errors):
-            raise BadInput(f"cannot be built, {self._name} needs more than {self._memory >> 20} MiB of memory for it")
+            raise BadInput(AdaptersText.PROGRAM_NEEDS_MORE_MEMORY(name=self._name, memory=self._memory >> 20))
         if done.code != 0:
             complaint = done.errors.decode(errors="replace")
             complaint = complaint.replace(f"{root}/", "").replace(str(root), ".").replace(str(root.parent), "")
-            raise BadInput(f"cannot be built, {self._name} says: {self._complaint(complaint)[:_LONGEST_MESSAGE]}")
+            raise BadInput(
+                AdaptersText.PROGRAM_SAYS(name=self._name, complaint=self._complaint(complaint)[:_LONGEST_MESSAGE])
+            )
         return done.output
 
     def _run(self, command: list[str], scratch: Path) -> Finished:
@@ -88,8 +88,8 @@ def _scratch(name: str) -> Iterator[Path]:
     try:
         made = tempfile.TemporaryDirectory(prefix=f"gitfleet-{name}-")
     except OSError as error:
-        hint = "set TMPDIR to a folder that can be written"
-        raise MissingPart(f"{name} needs a temporary directory: {error.strerror}", hint=hint) from error
+        hint = AdaptersText.SET_TMPDIR()
+        raise MissingPart(AdaptersText.NEEDS_TEMPORARY_DIRECTORY(name=name, why=error.strerror), hint=hint) from error
     with made as folder:
         yield Path(folder).resolve()
 

@@ -15,6 +15,7 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, BinaryIO, Final, cast
 
+from gitfleet.adapters.texts import AdaptersText
 from gitfleet.errors import BadInput
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.ports.http import HttpHandler, HttpRequest, HttpResponse, sentence_response
@@ -39,8 +40,8 @@ class HttpServer:
         try:
             self._server = _Server(host, port, handler, monotonic)
         except (OSError, OverflowError) as error:
-            why = error.strerror or str(error) if isinstance(error, OSError) else "there is no such port"
-            raise BadInput(f"--listen {_shown(host, port)}: {why}", hint="name another ADDRESS:PORT") from error
+            why = error.strerror or str(error) if isinstance(error, OSError) else AdaptersText.NO_SUCH_PORT()
+            raise BadInput(f"--listen {_shown(host, port)}: {why}", hint=AdaptersText.NAME_ANOTHER_PORT()) from error
         self._thread = threading.Thread(target=self._server.serve_forever, name="http", daemon=True)
 
     @property
@@ -102,7 +103,7 @@ class _Server(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that went, or sent what is no HTTP: not worth a line of the log."""
-        log.debug("a connection ended with an error", exc_info=True)
+        log.debug(AdaptersText.CONNECTION_ENDED_ERROR(), exc_info=True)
 
 
 def _end(connection: socket.socket) -> None:
@@ -144,7 +145,7 @@ class _Connection(BaseHTTPRequestHandler):
         response = attempt(Subject("request", request.path), handler, request)
         if isinstance(response, Failure):
             log.error("%s", response.report)
-            response = sentence_response(500, "internal error")
+            response = sentence_response(500, AdaptersText.INTERNAL_ERROR())
         self._respond(response)
 
     do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = do_OPTIONS = do_PATCH = _answer  # noqa: N815 - the library's names
@@ -152,19 +153,19 @@ class _Connection(BaseHTTPRequestHandler):
     def _body(self) -> bytes | HttpResponse:
         """The whole body, or why it is not read."""
         if not self.head.left:
-            return sentence_response(431, "the head of the request is too large")
+            return sentence_response(431, AdaptersText.HEAD_TOO_LARGE())
         length = self.headers.get("Content-Length")
         if "Transfer-Encoding" in self.headers or (length is None and self.command == "POST"):
-            return sentence_response(411, "a Content-Length is needed")
+            return sentence_response(411, AdaptersText.CONTENT_LENGTH_NEEDED())
         if length is None:
             return b""
         if not (length.isascii() and length.isdigit() and len(length) < 16):
-            return sentence_response(400, "the Content-Length is no number")
+            return sentence_response(400, AdaptersText.CONTENT_LENGTH_NO_NUMBER())
         if int(length) > MOST_BODY_BYTES:
             self._discard(min(int(length), _MOST_DISCARDED))
-            return sentence_response(413, f"the body is larger than {MOST_BODY_BYTES} bytes")
+            return sentence_response(413, AdaptersText.BODY_LARGER(most=MOST_BODY_BYTES))
         body = self.head.file.read(int(length))
-        return body if len(body) == int(length) else sentence_response(400, "the body ended early")
+        return body if len(body) == int(length) else sentence_response(400, AdaptersText.BODY_ENDED_EARLY())
 
     def _discard(self, remaining: int) -> None:
         while remaining > 0 and (read := self.head.file.read(min(remaining, 65536))):
@@ -190,7 +191,7 @@ class _Connection(BaseHTTPRequestHandler):
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """What the standard library refuses by itself: without a page that repeats the request."""
         self.command = getattr(self, "command", None) or "GET"
-        self._respond(sentence_response(int(code), "the request cannot be read"))
+        self._respond(sentence_response(int(code), AdaptersText.REQUEST_CANNOT_READ()))
 
     def version_string(self) -> str:
         """The header `Server`, without versions."""

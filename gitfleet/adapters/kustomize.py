@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from gitfleet.adapters.hermetic import HermeticProgram
+from gitfleet.adapters.texts import AdaptersText
 from gitfleet.errors import MissingPart
 
 KUSTOMIZE: Final = ("kustomize", "kubectl")
@@ -47,7 +48,4 @@ def _command() -> list[str]:
         path = shutil.which(program)
         if path:
             return [path, command]
-    raise MissingPart(
-        "cannot be built, because there is neither kustomize nor kubectl where gitfleet runs; install one of them, or "
-        "commit the built manifests"
-    )
+    raise MissingPart(AdaptersText.NO_KUSTOMIZE())

@@ -17,6 +17,7 @@ from watchdog.events import DirModifiedEvent, FileSystemEvent, FileSystemEventHa
 from watchdog.observers import Observer
 
 from gitfleet.adapters.git_setup import local_git_dir
+from gitfleet.adapters.texts import AdaptersText
 
 log = logging.getLogger(__name__)
 _MOVING = {"created", "modified", "moved", "deleted"}
@@ -71,7 +72,7 @@ def watch_refs(git_dir: Path, trigger: Callable[[], None]) -> Callable[[], None]
             observer.schedule(events, str(git_dir / "reftable"), recursive=False)
         observer.start()
     except OSError as error:
-        log.warning("%s cannot be watched (%s); only the poll interval wakes the loop", git_dir, error)
+        log.warning(AdaptersText.CANNOT_WATCHED(), git_dir, error)
         observer.unschedule_all()
         return lambda: None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
+from gitfleet.adapters.texts import AdaptersText
 from gitfleet.model.failures import Failure
 
 log = logging.getLogger(__name__)
@@ -18,4 +19,4 @@ def save_report(folder: Path, failure: Failure) -> None:
         path.touch(mode=0o600)
         path.write_text(failure.report + "\n", encoding="utf-8")
     except OSError as error:
-        log.warning("the report %s cannot be saved: %s", path, error.strerror)
+        log.warning(AdaptersText.REPORT_CANNOT_SAVED(), path, error.strerror)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gitfleet import extra
+from gitfleet.adapters.texts import AdaptersText
 from gitfleet.api import dotted
 from gitfleet.errors import BadInput, MissingPart
 from gitfleet.formats.json_values import JsonValue
@@ -31,11 +32,8 @@ _MOST_KEYS: Final = 1000
 _LARGEST_KEY_FILE: Final = 1 << 20
 _DATA_KEY_BYTES: Final = 32
 _MOST_RECIPIENTS: Final = 100
-_MISSING: Final = f"SOPS files are decrypted with the packages of an extra: {extra('sops')}"
-_CHANGED: Final = (
-    "has another MAC than its values give: it was changed after it was encrypted, or has a value outside of data and "
-    "stringData that SOPS reads in another way (put it in quotes); correct it with `sops edit`"
-)
+_MISSING: Final = AdaptersText.SOPS_EXTRA(extra=extra("sops"))
+_CHANGED: Final = AdaptersText.ANOTHER_MAC()
 _Texts = dict[str, str]
 
 
@@ -74,16 +72,16 @@ class AgeDecryptor:
             if len(key) == _DATA_KEY_BYTES:
                 return key
         recipients = ", ".join(str(row.get("recipient")) for row in rows[:3]) or "nobody"
-        raise BadInput(f"is encrypted for {recipients}, and none of the keys in {self._key_file} is one of these")
+        raise BadInput(AdaptersText.ENCRYPTED_FOR_OTHERS(recipients=recipients, file=self._key_file))
 
     def _keys(self, pyrage: Any) -> list[Any]:
         if self._key_file is None:
-            raise MissingPart("is encrypted, and this process was given no key: name one with --sops-age-key-file")
+            raise MissingPart(AdaptersText.NO_KEY_GIVEN())
         try:
             with self._key_file.open("rb") as file:
                 lines = file.read(_LARGEST_KEY_FILE).decode(errors="replace").splitlines()[:_MOST_KEYS]
         except OSError as error:
-            raise MissingPart(f"is encrypted, and {self._key_file} cannot be read: {error.strerror}") from error
+            raise MissingPart(AdaptersText.KEY_FILE_CANNOT_READ(file=self._key_file, why=error.strerror)) from error
         keys = []
         for number, line in enumerate(map(str.strip, lines), 1):
             if not line or line.startswith("#"):
@@ -91,10 +89,10 @@ class AgeDecryptor:
             try:
                 keys.append(pyrage.x25519.Identity.from_str(line))
             except pyrage.IdentityError:
-                why = f"line {number} of {self._key_file} is no age key, which begins with {_KEY_LINE}"
-                raise MissingPart(f"is encrypted, and {why}") from None
+                why = AdaptersText.LINE_NO_AGE_KEY(number=number, file=self._key_file, begins=_KEY_LINE)
+                raise MissingPart(why) from None
         if not keys:
-            raise MissingPart(f"is encrypted, and {self._key_file} has no age key, which begins with {_KEY_LINE}")
+            raise MissingPart(AdaptersText.KEY_FILE_NO_AGE_KEY(file=self._key_file, begins=_KEY_LINE))
         return keys
 
 
@@ -102,11 +100,11 @@ def _documents(content: bytes) -> dict[int, dict[str, Any]]:
     """The documents of a file that SOPS encrypted as a whole, by their index."""
     parsed = parse_documents(content, max_bytes=len(content))
     if parsed.faults:
-        raise BadInput(f"cannot be read: line {parsed.faults[0][0]} {parsed.faults[0][1]}")
+        raise BadInput(AdaptersText.SOPS_FILE_CANNOT_READ(line=parsed.faults[0][0], why=parsed.faults[0][1]))
     bodies = {document.index: document.value for document in parsed.documents if isinstance(document.value, dict)}
     metadata = [body.get(METADATA) for body in bodies.values() if is_sops_encrypted(body)]
     if len(metadata) < max(len(parsed.documents), 1) or any(entry != metadata[0] for entry in metadata):
-        raise BadInput("is no file of objects that SOPS encrypted as a whole; encrypt it again with `sops encrypt`")
+        raise BadInput(AdaptersText.NO_WHOLE_SOPS_FILE())
     return bodies
 
 
@@ -130,7 +128,7 @@ def _opener(key: bytes) -> _Opener:
             data, nonce, tag = (base64.b64decode(part, validate=True) for part in parts.groups()[:3])
             return cipher.decrypt(nonce, data + tag, bound_to.encode()).decode(), parts[4]
         except (InvalidTag, binascii.Error, ValueError):
-            raise BadInput(f"has an encrypted value that cannot be decrypted, at {where}: it was changed") from None
+            raise BadInput(AdaptersText.VALUE_CANNOT_DECRYPTED(where=where)) from None
 
     return opened
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from gitfleet.adapters.folder_files import FolderFiles
+from gitfleet.adapters.texts import AdaptersText
 from gitfleet.errors import BadInput, LostRace, RetryLater
 from gitfleet.formats.canonical_json import json_bytes, parse_json
 from gitfleet.ports.repos import BranchChange, CommitFacts, RepoReader, TreeEntry
@@ -66,7 +67,7 @@ class StateDirectory:
         if not commit.startswith("dir:"):
             return self._repo.list_tree(commit, under)
         if commit != self._files.head():
-            raise RetryLater(f"{self._folder} was changed while it was read")
+            raise RetryLater(AdaptersText.CHANGED_WHILE_READ(path=self._folder))
         prefix = f"{under.rstrip('/')}/" if under else ""
         return {
             path: TreeEntry("100644", file.oid, file.size)
@@ -102,7 +103,7 @@ class StateDirectory:
     def commit(self, change: BranchChange) -> str:
         """Write the change as files if the folder still is what was read; its new head."""
         if change.branch != self._branch:
-            raise BadInput(f'with --state-dir only the state branch can be written, not "{change.branch}"')
+            raise BadInput(AdaptersText.ONLY_STATE_BRANCH_WRITTEN(branch=change.branch))
         with self._readable_errors():
             self._folder.mkdir(parents=True, exist_ok=True)
             with self._locked():
@@ -110,18 +111,18 @@ class StateDirectory:
                 self._files.observe(self._now())
                 head = self._files.head()
                 if head != change.expected:
-                    raise LostRace(f"{self._folder} was changed by somebody else")
+                    raise LostRace(AdaptersText.CHANGED_BY_SOMEBODY_ELSE(folder=self._folder))
                 self._lay_out(change)
                 self._finish()
                 self._files.observe(self._now())
         new_head = self._files.head()
         if new_head is None:
-            raise BadInput(f"the change would leave {self._folder} without any file")
+            raise BadInput(AdaptersText.LEAVES_NO_FILE(folder=self._folder))
         return new_head
 
     def remove_branch(self, branch: str, expected: str) -> None:
         """BadInput: the folder stays, and the repository's branches are only read."""
-        raise BadInput(f'with --state-dir no branch is removed, "{branch}" neither')
+        raise BadInput(AdaptersText.NO_BRANCH_REMOVED(branch=branch))
 
     def _observe(self) -> None:
         """Read the folder while nobody writes to it; one that may only be read is read all the same."""
@@ -187,7 +188,7 @@ class StateDirectory:
         root = self._folder.resolve()
         target = (root / path).parent.resolve() / Path(path).name
         if not target.is_relative_to(root) or ".." in Path(path).parts or path.startswith("."):
-            raise BadInput(f'"{path}" leads out of {self._folder}')
+            raise BadInput(AdaptersText.LEADS_OUT_OF(path=path, folder=self._folder))
         return target
 
     def _now(self) -> int:
@@ -202,14 +203,14 @@ class StateDirectory:
             with FileLock(self._folder / _LOCK, timeout=_LOCK_SECONDS):
                 yield
         except Timeout as error:
-            raise RetryLater(f"{self._folder} is being written by another process") from error
+            raise RetryLater(AdaptersText.BEING_WRITTEN(folder=self._folder)) from error
 
     @contextmanager
     def _readable_errors(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
-            raise RetryLater(f"{self._folder} cannot be used: {error.strerror or error}") from error
+            raise RetryLater(AdaptersText.CANNOT_USED(folder=self._folder, why=error.strerror or error)) from error
 
 
 def _upwards(path: str) -> Iterator[str]:

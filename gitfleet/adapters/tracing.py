@@ -16,6 +16,7 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.trace import Span, Status, StatusCode, set_span_in_context
 
+from gitfleet.adapters.texts import AdaptersText
 from gitfleet.ports.tracing import SpanFailed
 
 log = logging.getLogger(__name__)
@@ -103,9 +104,9 @@ class SaidOnce(SpanExporter):
         result = self._inner.export(spans)
         fails = result is not SpanExportResult.SUCCESS
         if fails and not self._fails:
-            log.warning("traces are not taken by the OTLP endpoint and are lost; the fleet is reconciled all the same")
+            log.warning(AdaptersText.TRACES_LOST())
         elif self._fails and not fails:
-            log.info("traces are taken again by the OTLP endpoint")
+            log.info(AdaptersText.TRACES_TAKEN_AGAIN())
         self._fails = fails
         return result
 

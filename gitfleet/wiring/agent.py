@@ -31,6 +31,7 @@ from gitfleet.ports.clusters import ClusterDirectory
 from gitfleet.ports.repos import Person, SignerKeys
 from gitfleet.serving.endpoints import probes, routes
 from gitfleet.settings import AgentSettings, Settings
+from gitfleet.wiring.texts import WiringText
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +42,7 @@ def open_agent(settings: Settings, chosen: AgentSettings) -> Iterator[AgentLoop]
     and MissingPart for what cannot be used."""
     clock, remote, wake = SystemClock(), open_repository(settings), Wake()
     if not isinstance(remote, GitRemote):
-        raise BadInput("an agent reports to a git remote: leave out --state-dir")
+        raise BadInput(WiringText.AGENT_REPORTS_GIT_REMOTE())
     connection = Connection(context=chosen.context) if chosen.context else Connection(in_cluster=True)
     cluster = MemberCluster(name=chosen.cluster, connection=connection)
     core = [Provider(name="core", key="core", make=lambda: CoreProvider({}))]
@@ -70,7 +71,7 @@ def open_agent(settings: Settings, chosen: AgentSettings) -> Iterator[AgentLoop]
             server = HttpServer(settings.http.host, settings.http.port, handler, clock.monotonic)
             server.start()
             stack.callback(server.stop)
-            log.info("listening on %s", server.address)
+            log.info(WiringText.LISTENING(), server.address)
         yield loop
 
 
@@ -82,7 +83,7 @@ def _person(chosen: AgentSettings) -> Person | None:
     try:
         key.read_bytes()
     except OSError as error:
-        raise BadInput(f"the signing key {key} cannot be read: {error.strerror}") from error
+        raise BadInput(WiringText.SIGNING_KEY_CANNOT_READ(key=key, why=error.strerror)) from error
     signing = {"gpg.format": "ssh", "user.signingkey": str(key.resolve())}
     return Person(name=f"gitfleet agent {chosen.cluster}", email="agent@gitfleet.dev", signing=signing)
 
@@ -127,6 +128,6 @@ class _MaskKey:
 
     def _of_this_process(self) -> bytes:
         if not self._own:
-            log.warning("the Namespace kube-system cannot be read, so Secrets are applied again at each start")
+            log.warning(WiringText.NAMESPACE_KUBE_SYSTEM_CANNOT_READ())
             self._own = secrets.token_bytes(32)
         return self._own

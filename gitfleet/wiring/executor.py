@@ -25,6 +25,7 @@ from gitfleet.loop.workspace import Workspace
 from gitfleet.ports.executors import ExecutorAccess, ExecutorFactory
 from gitfleet.settings import ConnectionRules
 from gitfleet.wiring.hub import property_providers
+from gitfleet.wiring.texts import WiringText
 
 log = logging.getLogger(__name__)
 BUILT_IN: Mapping[str, ExecutorFactory] = {"dask": DaskExecutor}
@@ -38,9 +39,12 @@ def spread_over(workspace: Workspace, chosen: tuple[str, str] | None) -> Iterato
     installed = _installed()
     names = sorted({*BUILT_IN, *installed})
     if name != THREADS and name not in names:
-        raise BadInput(f"there is no executor {name}", hint=did_you_mean(name, names, f"known are {', '.join(names)}"))
+        raise BadInput(
+            WiringText.NO_EXECUTOR(name=name),
+            hint=did_you_mean(name, names, WiringText.KNOWN_ARE(names=", ".join(names))),
+        )
     if address.startswith("tcp://"):
-        log.warning("the executor at %s is reached without TLS: who can reach it can run code on its workers", address)
+        log.warning(WiringText.EXECUTOR_REACHED_WITHOUT_TLS(), address)
     driver = workspace.driver
 
     def opened() -> Executor:

@@ -25,6 +25,7 @@ from gitfleet.serving.webhooks import secrets_of
 from gitfleet.settings import OutboundSettings
 from gitfleet.wiring.plugins import loaded_from
 from gitfleet.wiring.publishers import bytes_of
+from gitfleet.wiring.texts import WiringText
 
 log = logging.getLogger(__name__)
 _LAST_SECONDS: Final = 2.0
@@ -83,7 +84,7 @@ class _Providers:
                 self._load(name)
         provider = self._made[name]
         if isinstance(provider, str):
-            raise BadInput(f"metric provider {name} cannot be used: {provider}")
+            raise BadInput(WiringText.METRIC_PROVIDER_CANNOT_USED(name=name, why=provider))
         return provider
 
     def _load(self, name: str) -> None:
@@ -92,7 +93,7 @@ class _Providers:
         make = self._installed.get(name)
         if make is None:
             names = ", ".join(sorted({*self._made, *self._installed}))
-            raise MissingPart(f"there is no metric provider {name}; installed are {names}")
+            raise MissingPart(WiringText.NO_METRIC_PROVIDER(name=name, known=names))
         if name not in self._made:
             self._made[name] = _make(name, make, self._http)
 
@@ -104,12 +105,12 @@ def _make(name: str, make: MetricProviderFactory, http: outbound.AllowedHttp) ->
     if isinstance(provider, Failure):
         problem = sentence_of(provider)
     elif not isinstance(provider, MetricProvider):
-        problem = f"its factory made a {type(provider).__name__}, which does not derive from MetricProvider"
+        problem = WiringText.FACTORY_MADE_NOT_DERIVE_FROM(name=type(provider).__name__)
     else:
         problem = misspelt_hook(provider, MetricProvider) or ""
         if not problem:
             return provider
-    log.warning("metric provider %s cannot be used: %s", name, problem)
+    log.warning("%s", WiringText.METRIC_PROVIDER_CANNOT_USED(name=name, why=problem))
     return problem
 
 
@@ -120,7 +121,7 @@ def _context(ca_file: Path | None) -> ssl.SSLContext:
         try:
             context.load_verify_locations(ca_file)
         except (ssl.SSLError, OSError) as error:
-            raise BadInput(f"{ca_file} of --outbound-ca holds no certificates in PEM that can be read") from error
+            raise BadInput(WiringText.NO_CERTIFICATES_PEM(file=ca_file)) from error
     return context
 
 
@@ -128,5 +129,5 @@ def _token_of(file: Path) -> str:
     """The bearer token that a file has now; BadInput for none on one line."""
     token = bytes_of(file, f"{file} of --metric-token", _MOST_TOKEN_BYTES).decode(errors="replace").strip()
     if not token or not token.isascii() or not token.isprintable() or " " in token:
-        raise BadInput(f"{file} of --metric-token holds no token on one line")
+        raise BadInput(WiringText.NO_TOKEN_ONE_LINE(source=f"{file} of --metric-token"))
     return token

@@ -11,6 +11,7 @@ from gitfleet import schedule
 from gitfleet.adapters.kube import CoreProvider
 from gitfleet.loop.plugin_guard import guarded
 from gitfleet.ports.properties import PropertyProviderFactory
+from gitfleet.wiring.texts import WiringText
 
 if TYPE_CHECKING:
     from gitfleet.workload.handlers import Handlers
@@ -46,5 +47,5 @@ def loaded_from(group: str) -> dict[str, Any]:
         try:
             plugins[entry.name] = entry.load()
         except Exception as error:  # noqa: BLE001 - somebody else's package: a config that names it gets a fault
-            log.warning("%s of %s cannot be loaded: %s", entry.name, entry.value, error)
+            log.warning(WiringText.PLUG_IN_CANNOT_LOADED(), entry.name, entry.value, error)
     return plugins

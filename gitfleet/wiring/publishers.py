@@ -31,6 +31,7 @@ from gitfleet.serving.forge import ForgePublisher, ForgeThread
 from gitfleet.serving.notifications import Notifications
 from gitfleet.settings import ForgeSettings, Settings
 from gitfleet.wiring.plugins import loaded_from
+from gitfleet.wiring.texts import WiringText
 
 _OF_POD: Final = Notification(name="events of this pod", type="kubernetes.events")
 """No destination of a configuration can have this name."""
@@ -77,14 +78,14 @@ def open_forge(chosen: ForgeSettings, token: str) -> Forge:
     factories: dict[str, ForgeFactory] = {**forges.BUILT_IN, **loaded_from("gitfleet.forges")}
     make = factories.get(chosen.name)
     if make is None:
-        raise BadInput(f"there is no forge {chosen.name}; known are {', '.join(sorted(factories))}")
+        raise BadInput(WiringText.NO_FORGE(name=chosen.name, known=", ".join(sorted(factories))))
     access = ForgeAccess(url=chosen.url, repository=chosen.repository, token=token, ca_file=chosen.ca_file)
     made = attempt(Subject("forge", chosen.name), make, access)
     if isinstance(made, Failure):
         raise made.cause if isinstance(made.cause, GitfleetError) else MissingPart(f"{made.subject}: {made.error}")
     lacking = [name for name in vars(Forge) if name[0] != "_" and not callable(getattr(made, name, None))]
     if lacking:
-        raise BadInput(f"forge {chosen.name} has no {', '.join(lacking)}")
+        raise BadInput(WiringText.FORGE_LACKS(name=chosen.name, lacking=", ".join(lacking)))
     return made
 
 
@@ -100,7 +101,7 @@ def _forge_token(chosen: ForgeSettings) -> str:
     file = chosen.token_file
     token = chosen.token if file is None else bytes_of(file).decode(errors="replace").strip()
     if not token or not token.isascii() or not token.isprintable():
-        raise BadInput(f"{file or 'the variable of --forge-token-env'} holds no token on one line")
+        raise BadInput(WiringText.NO_TOKEN_ONE_LINE(source=file or "the variable of --forge-token-env"))
     return token
 
 
@@ -110,7 +111,7 @@ def bytes_of(path: Path, shown: str = "", most: int = -1) -> bytes:
         with path.open("rb") as opened:
             return opened.read(most)
     except OSError as error:
-        raise BadInput(f"{shown or path} cannot be read: {error.strerror}") from error
+        raise BadInput(WiringText.CANNOT_READ(file=shown or path, why=error.strerror)) from error
 
 
 @contextmanager
@@ -131,7 +132,7 @@ def notified(
             return of_pod()
         factory = factories.get(type_)
         if factory is None:
-            raise MissingPart(f"no notifier {type_} is installed; there are {', '.join(sorted(factories))}")
+            raise MissingPart(WiringText.NO_NOTIFIER(type=type_, known=", ".join(sorted(factories))))
         content = _content_of(name, files[name])  # as it is now: whoever replaces it need not restart the process
         if (name, type_) not in made or made[name, type_][0] != content:
             access = NotifierAccess(name=name, content=content, file=str(files[name]))
@@ -156,8 +157,8 @@ def notified(
 
 
 def _content_of(name: str, file: Path) -> bytes:
-    shown = f"the file {file} of --notify {name}"
+    shown = WiringText.FILE_OF_NOTIFY(file=file, name=name)
     content = bytes_of(file, shown, _MOST_BYTES + 1)
     if len(content) > _MOST_BYTES:
-        raise BadInput(f"{shown} is larger than {_MOST_BYTES // 1024} KiB, which no file of a destination is")
+        raise BadInput(WiringText.FILE_TOO_LARGE(file=shown, most=_MOST_BYTES // 1024))
     return content

@@ -31,6 +31,7 @@ from gitfleet.ports.http import HttpHandler
 from gitfleet.serving.endpoints import Counting, count_events, count_reconciles, gauges_of, metrics_page, probes, routes
 from gitfleet.serving.webhooks import Hints, Receiver, secrets_of
 from gitfleet.settings import ElectionSettings, HttpSettings, Settings
+from gitfleet.wiring.texts import WiringText
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +57,7 @@ def served(
         posts[f"/webhook/{provider}"] = receiver.receive
     server = HttpServer(http.host, http.port, routes(reads, posts), clock.monotonic)
     server.start()
-    log.info("listening on %s", server.address)
+    log.info(WiringText.LISTENING(), server.address)
     try:
         yield count_events(metrics, then)
     finally:
@@ -112,8 +113,8 @@ def traced(workspace: Workspace, phases: Phases) -> Iterator[None]:
     try:
         from gitfleet.adapters.tracing import by_environment
     except ImportError:
-        hint = f"install it with: {extra('otel')}"
-        log.warning("OTEL_EXPORTER_OTLP_ENDPOINT asks for traces, and OpenTelemetry is not installed; %s", hint)
+        hint = WiringText.INSTALL_WITH(extra=extra("otel"))
+        log.warning(WiringText.NO_OPENTELEMETRY(), hint)
         yield
         return
     tracing = by_environment(__version__)

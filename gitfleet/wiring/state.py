@@ -16,13 +16,14 @@ from gitfleet.errors import BadInput
 from gitfleet.ports.repos import RepoReader
 from gitfleet.settings import Settings
 from gitfleet.state import StateReader
+from gitfleet.wiring.texts import WiringText
 
 if TYPE_CHECKING:
     from gitfleet import schedule
 
 __all__ = ["NoState", "OpenedState", "open_state", "remote_with_state"]
 
-_FOREIGN = "push the last commit that gitfleet made there back; docs/state-branch.md says how to find it"
+_FOREIGN = WiringText.PUSH_LAST_COMMIT_BACK()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +62,11 @@ def open_state(settings: Settings, at: str | None = None) -> OpenedState:
         head = _head(settings, repo, heads, watch)
         reader = StateReader(SharedSource(repo), head)
         if reader.head().observed_commit is None:
-            raise BadInput(f"the state branch's commit {head[:12]} holds no state of gitfleet", hint=_FOREIGN)
+            raise BadInput(WiringText.COMMIT_HOLDS_NO_STATE(head=head[:12]), hint=_FOREIGN)
     else:
         reader = StateReader(SharedSource(repo), repo.resolve(at))
         if reader.head().observed_commit is None:
-            raise BadInput(f'"{at}" is no commit of the state branch', hint="`git log gitfleet/state` lists them")
+            raise BadInput(WiringText.NO_COMMIT_STATE_BRANCH(at=at), hint=WiringText.GIT_LOG_LISTS_THEM())
     return OpenedState(reader=reader, now=now, watched=heads.get(watch))
 
 
@@ -78,10 +79,10 @@ def _head(settings: Settings, repo: RepoReader, heads: Mapping[str, str], watch:
             workspace.commit_of(None)
             head, name = workspace.state_head(), workspace.repository.branches.state
         if head is None:
-            hint = "`gitfleet run --once` makes it with the first reconcile"
+            hint = WiringText.FIRST_RECONCILE_MAKES_IT()
             if (remote := remote_with_state(settings.repo)) is not None:
-                hint = f'name the remote that has it: -C "$(git remote get-url {remote})"'
-            raise NoState(f'there is no branch "{name}" yet', hint=hint)
+                hint = WiringText.NAME_REMOTE(remote=remote)
+            raise NoState(WiringText.NO_BRANCH_YET(name=name), hint=hint)
     return head
 
 

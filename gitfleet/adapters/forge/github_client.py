@@ -157,7 +157,7 @@ class Gitea(GitHub):
 
     def _api(self, url: str) -> str:
         if not url:
-            raise BadInput("a Gitea or Forgejo server is needed; give --forge-url as https://HOST")
+            raise BadInput(ForgeText.GITEA_NEEDED())
         return f"{url}/api/v1"
 
 

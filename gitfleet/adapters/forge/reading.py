@@ -35,7 +35,7 @@ def read_strictly(call: Callable[Concatenate[_Forge, P], T]) -> Callable[Concate
             raise
         except Exception as error:  # the libraries raise whatever their reading comes upon
             reason = ForgeText.ANSWERS_OTHERWISE_API_SAYS(name=call.__name__, name_2=type(error).__name__)
-            raise ForgeUnavailable(f"the forge {forge.host} {reason}") from error
+            raise ForgeUnavailable(ForgeText.THE_FORGE(host=forge.host, why=reason)) from error
         return cast(T, rows) if isinstance(returned, Iterator) else returned
 
     return cast(Callable[Concatenate[_Forge, P], T], reading)

@@ -45,7 +45,7 @@ def origin_of(url: str) -> tuple[str, str, int]:
     return scheme, host, port or (443 if scheme == "https" else 80)
 
 
-_URL_HINT: Final = "give --forge-url as https://HOST, without a user, and the token by --forge-token-file"
+_URL_HINT: Final = ForgeText.GIVE_FORGE_URL()
 
 
 class ForgeAdapter(HTTPAdapter):
@@ -86,7 +86,7 @@ class ForgeAdapter(HTTPAdapter):
 
     def _named(self, error: GitfleetError, request_line: str) -> GitfleetError:
         """The error with the forge and the request in front."""
-        text = masked(f"the forge {self._host} {error} ({request_line})", [self._token])
+        text = masked(ForgeText.THE_FORGE_REQUEST(host=self._host, why=error, request=request_line), [self._token])
         if isinstance(error, ForgeUnavailable):
             return ForgeUnavailable(text, after=error.after)
         return type(error)(text, hint=error.hint)
@@ -108,7 +108,7 @@ def error_of(status: int, headers: Mapping[str, str], content: bytes | None, *, 
     if status in (401, 403):
         return Forbidden(ForgeText.REFUSES_TOKEN(status=status, why=reason))
     if status >= 400:
-        return BadInput(f"refuses a request: {status}{reason}")
+        return BadInput(ForgeText.REFUSES_REQUEST(status=status, why=reason))
     if status not in (200, 201, 204) or not (status == 204 or _is_json(content)):
         return ForgeUnavailable(ForgeText.ANSWERS_NO_JSON(status=status, get=headers.get("content-type", "something")))
     return None

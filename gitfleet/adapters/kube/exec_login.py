@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gitfleet.adapters.kube.logins import Login, bearer_header
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.programs import Finished, run_program
 from gitfleet.api.objects import JsonObject
 from gitfleet.errors import Forbidden, MissingPart
@@ -70,16 +71,16 @@ class ExecLogin:
                 largest_output=LARGEST_OUTPUT,
             )
         except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "a NUL byte stands in its arguments"
-            hint = "install it, or put it on the PATH of this process"
-            raise MissingPart(f"the credential plug-in {name} cannot be run: {reason}", hint=hint) from error
+            reason = error.strerror if isinstance(error, OSError) else KubeText.NUL_BYTE_ARGUMENTS()
+            hint = KubeText.INSTALL_OR_PUT_ON_PATH()
+            raise MissingPart(KubeText.CREDENTIAL_PLUG_CANNOT_RUN(name=name, why=reason), hint=hint) from error
         if done.too_slow:
-            raise MissingPart(f"the credential plug-in {name} did not answer in {self.timeout_seconds:g} s")
+            raise MissingPart(KubeText.CREDENTIAL_PLUG_NOT_ANSWER(name=name, seconds=self.timeout_seconds))
         if done.too_much:
-            raise MissingPart(f"the credential plug-in {name} prints more than {LARGEST_OUTPUT >> 20} MiB")
+            raise MissingPart(KubeText.CREDENTIAL_PLUG_PRINTS_MORE(name=name, most=LARGEST_OUTPUT >> 20))
         if done.code != 0:
             complaint = masked(done.errors[-_SHOWN_COMPLAINT:].decode(errors="replace"), self.environment.values())
-            raise Forbidden(f"the credential plug-in {name} failed with exit code {done.code}: {complaint}")
+            raise Forbidden(KubeText.CREDENTIAL_PLUG_FAILED(name=name, code=done.code, complaint=complaint))
         return self._read(done, name)
 
     def _environment(self) -> dict[str, str]:
@@ -100,5 +101,5 @@ class ExecLogin:
             self._expires = read_time(expires) if expires else None
             headers = {**self.base.headers, **({"Authorization": bearer_header(token)} if token else {})}
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise MissingPart(f"the credential plug-in {name} did not print an ExecCredential") from error
+            raise MissingPart(KubeText.CREDENTIAL_PLUG_NO_EXECCREDENTIAL(name=name)) from error
         return Login(headers=headers, certificate=certificate or self.base.certificate, key=key or self.base.key)

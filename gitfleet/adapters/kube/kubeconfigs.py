@@ -98,7 +98,7 @@ class Kubeconfig:
     def _endpoint(self, cluster: Mapping[str, Any], rules: Rules) -> Endpoint:
         server = self._text(cluster, "server") or ""
         if not server.startswith(_SERVERS):
-            raise BadInput(f"{self.source} names no server address (https://...)")
+            raise BadInput(KubeText.NAMES_NO_SERVER(source=self.source))
         insecure = bool(cluster.get("insecure-skip-tls-verify"))
         if (insecure or server.startswith("http://")) and not rules.insecure:
             raise BadInput(

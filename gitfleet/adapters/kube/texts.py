@@ -47,7 +47,12 @@ class KubeText(TextTable):
     )
     COULD_NOT_APPLIED = "{need}, which could not be applied"
     CREATE_KUBECONFIG_INSIDE = "create it with a kubeconfig inside"
+    CREDENTIAL_PLUG_CANNOT_RUN = "the credential plug-in {name} cannot be run: {why}"
+    CREDENTIAL_PLUG_FAILED = "the credential plug-in {name} failed with exit code {code}: {complaint}"
+    CREDENTIAL_PLUG_NOT_ANSWER = "the credential plug-in {name} did not answer in {seconds:g} s"
     CREDENTIAL_PLUG_NOT_PATH = "the credential plug-in {command} is not on the PATH"
+    CREDENTIAL_PLUG_NO_EXECCREDENTIAL = "the credential plug-in {name} did not print an ExecCredential"
+    CREDENTIAL_PLUG_PRINTS_MORE = "the credential plug-in {name} prints more than {most} MiB"
     DATA_NOT_BASE64_PEM_TEXT = "{source}: {field}-data is not base64 of a PEM text"
     DELETED_REPLACED_BETWEEN = "was deleted or replaced in between"
     DELETION_WITHOUT_PERMIT = "{operation}: the removal gate has not permitted this deletion"
@@ -79,6 +84,7 @@ class KubeText(TextTable):
     HAS_NO = '{source} has no {kind} "{name}"'
     HOST_NAME_CANNOT_RESOLVED = "its host name cannot be resolved"
     IMPERSONATES_GROUPS_NOT_SUPPORTED = "{source} impersonates groups, which is not supported"
+    INSTALL_OR_PUT_ON_PATH = "install it, or put it on the PATH of this process"
     IS_GONE = "is gone"
     IS_NOT_THERE = "{what} is not there"
     KEY_NOT_BASE64 = 'the key "{key}" of {what} is not base64'
@@ -94,6 +100,7 @@ class KubeText(TextTable):
     MUST_LIST_MAPPINGS = "{what} must be a list of mappings"
     MUST_MAPPING = "{what} must be a mapping"
     NAMES_FILE_NOT_ALLOWED = "{source}: {field} names a file, which is not allowed there"
+    NAMES_NO_SERVER = "{source} names no server address (https://...)"
     NAMES_PROXY_NOT_ALLOWED = "{source} names a proxy, which is not allowed there"
     NAME_FILE_FOLDER_GIVEN_KUBECONFIG = "name a file of the folder given with --kubeconfig-dir, without any path"
     NAME_ONE_SPEC_CONNECTION_CONTEXT = "name one in spec.connection.context"
@@ -116,6 +123,7 @@ class KubeText(TextTable):
     NO_RESPONSE_WITHIN = "no response within {read_seconds:g} s"
     NO_SECRETS_SINCE_RUNS_NO = "no Secrets, since it runs in no pod"
     NO_SELECTOR = "it has no selector"
+    NUL_BYTE_ARGUMENTS = "a NUL byte stands in its arguments"
     OTHER_PROXIES_NOT_WORK = "other proxies do not work"
     PATCH_NAMES_OBJECT_VERSION = "a patch names the object and version it is for"
     POD_SERVICE_ACCOUNT_NO_CA = "the pod's service account has no ca.crt"

@@ -68,7 +68,7 @@ _Secret = Annotated[str, Accept(_stripped, lambda schema: schema), Check(_secret
 _Url = Annotated[str, Check(_url_fault)]
 _Mailbox = Annotated[str, Check(_address_fault)]
 _Authority = Annotated[str, Check(_authority_fault)]
-_NEEDS_HTTPS: Final = "must begin with https://; allowHttp: true lets it be sent in the clear"
+_NEEDS_HTTPS: Final = NotifyText.MUST_BEGIN_HTTPS()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ class NotifyText(TextTable):
     GOES_PASSWORD_GIVE_BOTH_NONE = "goes with password; give both or none"
     LINK_LOCAL_ADDRESS = "is a link-local or metadata address, which is never called; name another one"
     MUST_ADDRESS_FLEET_EXAMPLE_COM = "must be an address such as fleet@example.com; correct it"
+    MUST_BEGIN_HTTPS = "must begin with https://; allowHttp: true lets it be sent in the clear"
     MUST_CERTIFICATES_PEM = "must be certificates in PEM; correct it"
     MUST_HOLD_ONE_MAPPING = "it must hold one mapping"
     MUST_HTTPS_URL_HOST = "must be an https URL of a host, without a user; correct it"

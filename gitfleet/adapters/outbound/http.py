@@ -74,7 +74,7 @@ class AllowedHttp:
             raise BadInput(OutboundText.URL_CANNOT_READ()) from None
         whole = host and url.auth is None and url.port != 0 and url.fragment is None
         if url.scheme not in ("http", "https") or not whole:
-            raise BadInput("its URL must begin with https:// or http:// and a host, without a user or a #; correct it")
+            raise BadInput(OutboundText.URL_MUST_BEGIN())
         shown = shown_host(host, url.port)
         if is_refused(host):
             raise BadInput(OutboundText.LINK_LOCAL_ADDRESS(shown=shown))
@@ -90,10 +90,7 @@ class AllowedHttp:
             if origin.scheme == scheme:
                 return {"Authorization": f"Bearer {read()}"}
         for origin, _ in tokens:
-            raise BadInput(
-                f"{origin.host} has a token for {origin.scheme} alone: ask by it, or give the token with "
-                f"--metric-token {scheme}://{origin.host}=FILE"
-            )
+            raise BadInput(OutboundText.TOKEN_SCHEME_ALONE(host=origin.host, token_scheme=origin.scheme, scheme=scheme))
         return {}
 
 

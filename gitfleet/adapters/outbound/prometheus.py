@@ -84,7 +84,7 @@ def request_of(query: MetricQuery) -> OutboundRequest:
     """The request for a query; what its address has behind a `?` is kept."""
     base, _, own_parameters = query.address.partition("?")
     if not base:
-        raise BadInput("the query has no address of a Prometheus, such as https://prometheus.example.com")
+        raise BadInput(OutboundText.QUERY_NO_ADDRESS())
     # A little less than we wait: that the query takes too long is then said by the server, in its words.
     moment, seconds = f"{query.at.timestamp():.3f}", f"{query.timeout_seconds * 0.9:g}"
     encoded = urlencode({"query": query.query, "time": moment, "timeout": seconds})
