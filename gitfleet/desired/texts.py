@@ -228,6 +228,7 @@ class DesiredText(FaultTable):
     TOO_MANY_VARIANTS = "the Folders of the repo have more than {most} variants; remove some"
     UNLESS_PLACED_CLUSTERS = "{sentence}, unless it is to be placed on clusters"
     VARIANT_HOLDS_FOLDER = "contains another Folder, {file}; name a folder without one"
+    VARIANT_PATH_IGNORED = "{path} is ignored in {ignore_file}; take it out there"
     VARIANT_PATH_LEADS_OUT = "{path} leads out of the repo; name a folder of this repo"
     VARIANT_PATH_NOT_BUILT = (
         "names the folder of this file, which has no kustomization.yaml or gitfleet-helm.yaml; name another one"

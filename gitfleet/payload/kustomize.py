@@ -86,8 +86,8 @@ class Kustomizer:
     ) -> dict[str, desired.SourceFile]:
         """What `DesiredRequest.built` wants: an output for each of the folders of a tree.
 
-        A folder that another kustomization builds on (a base) yields nothing of its own, unless it is that of a
-        variant. A folder that cannot be built has its reason in `why`; so has one that a kustomization which cannot be
+        A folder that another kustomization builds on (a base) yields nothing of its own, unless a Folder
+        places it. A folder that cannot be built has its reason in `why`; so has one that a kustomization which cannot be
         read may build on.
         """
         self._outputs.start()
@@ -99,14 +99,15 @@ class Kustomizer:
         self._read_all(listing, read)
         self._closures = closures = {folder: self._closure(folder, tree) for folder in sorted(folders)}
         bases = {base for folder, closure in closures.items() for base in closure.folders if base != folder}
-        bases.difference_update(layout.variants)
+        bases.difference_update(layout.placed)
         made: dict[str, desired.SourceFile] = {}
         for folder, closure in closures.items():
             user = _possible_user(folder, closures)
             if folder in bases:
                 made[folder] = output_of("kustomize", b"")
             elif closure.fault or user:
-                why = closure.fault or PayloadText.NOT_BUILT_BECAUSE_CANNOT_READ(user=user)
+                own = posixpath.join(folder, desired.KUSTOMIZATIONS[0])
+                why = closure.reason(own) or PayloadText.NOT_BUILT_BECAUSE_CANNOT_READ(user=user)
                 made[folder] = desired.SourceFile(blob="", why=why)
             else:
                 made[folder] = self._build(folder, closure, tree)
@@ -135,7 +136,7 @@ class Kustomizer:
                 try:
                     waiting += self._visit(current, closure, tree)
                 except BadInput as error:
-                    closure.fault = closure.fault or error.args[0]
+                    closure.note("", error.args[0])
         return closure
 
     def _visit(self, folder: str, closure: _Closure, tree: _Tree) -> list[str]:
@@ -149,7 +150,8 @@ class Kustomizer:
         closure.rewritten[own] = kustomization.canonical
         if kustomization.fault or listing[own].mode not in REGULAR:
             closure.unread[own] = kustomization
-            raise BadInput(of_file(own, kustomization.fault or PayloadText.NO_ORDINARY_FILE_2()))
+            closure.note(own, kustomization.fault or PayloadText.NO_ORDINARY_FILE_2())
+            return []
         further: list[str] = []
         references = [*kustomization.references, *kustomization.plugins]
         charts = [Inflation(folder=folder, written=own, chart=c, inherits=True) for c in kustomization.charts]
@@ -234,10 +236,16 @@ class _Closure:
     charts: list[Inflation] = field(default_factory=list)
     builds_on: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
     fault: str = ""
+    faulty_file: str = ""
 
     def note(self, path: str, fault: str) -> None:
-        """Take the first fault."""
-        self.fault = self.fault or (fault and of_file(path, fault))
+        """Take the first fault, and the file that it is of; "" where the fault names it itself."""
+        if not self.fault:
+            self.fault, self.faulty_file = fault, path
+
+    def reason(self, reported_at: str) -> str:
+        """The fault for a message about one file, with the path of the faulty one where that is another."""
+        return self.fault if self.faulty_file in ("", reported_at) else of_file(self.faulty_file, self.fault)
 
     def namespaces(self, root: str) -> dict[str, set[str]]:
         """The namespaces with which each kustomization is built: its own, or else those of what builds on it."""

@@ -53,7 +53,7 @@ class PayloadText(FaultTable):
     NAMES_NO_FILE_REPO = 'names "{name}", and {target} is no file of this repo'
     NAMES_NO_NAME_FOLDER_CHART = "names {chart}, which has no {chart_file}; name the folder of a chart in this repo"
     NAMES_NO_ORDINARY_FILE = "names {target}, which is no ordinary file"
-    NAMES_ONLY_FILES_REPO_BUILT = 'names "{reference}": only files of this repo are built, nothing is fetched'
+    NAMES_ONLY_FILES_REPO_BUILT = 'names "{reference}": only files of this repo are built, nothing is fetched; copy it into the repo, and name the copy'
     NAMES_PATH_NO_BRACES = (
         'names "{reference}": a path has no braces; rename the file, or write an inline patch on several lines'
     )

@@ -167,6 +167,11 @@ NESTED = {f"resources/apps/base/{FOLDER}": to_yaml(folder("inner"))}
         (governed(("x", "/base", None)), 8, DesiredText.VARIANT_PATH_NO_PATH()),
         (governed(("x", "https://example.com/x", None)), 8, DesiredText.VARIANT_PATH_NO_PATH()),
         (governed(("x", "bse", None)), 8, DesiredText.VARIANT_PATH_NO_FOLDER(path="resources/apps/bse")),
+        (
+            {**governed(("x", "../../old/x", None)), ".gitfleetignore": "/old/\n", "old/x/web.yaml": web("web:1")},
+            8,
+            DesiredText.VARIANT_PATH_IGNORED(path="old/x", ignore_file=".gitfleetignore"),
+        ),
         (governed(("x", ".", None)), 8, DesiredText.VARIANT_PATH_NOT_BUILT()),
         ({**governed(REST), **NESTED}, 8, DesiredText.VARIANT_HOLDS_FOLDER(file=f"resources/apps/base/{FOLDER}")),
         (governed(REST, ("prod", "prod", PROD)), 9, ApiText.VARIANT_NEVER_MATCHES(name="rest")),

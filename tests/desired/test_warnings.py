@@ -7,7 +7,9 @@ import pytest
 from gitfleet.desired import read_desired
 from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.texts import FormatsText
+from tests.builders import to_yaml
 from tests.desired.commits import request_of
+from tests.folders import FOLDER, PROD, REST, folder
 from tests.texts import part
 
 GROUP = "apiVersion: placement.kubernetes-fleet.io/v1beta1\n"
@@ -194,6 +196,15 @@ LEFT_ALONE = (
 )
 
 
+def scaled(spec: str) -> str:
+    """A Deployment with something in its spec."""
+    template = "{metadata: {labels: {a: b}}, spec: {containers: [{name: web, image: 'web:1'}]}}"
+    return (
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: web}\n"
+        f"spec: {{{spec}selector: {{matchLabels: {{a: b}}}}, template: {template}}}\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("scaler", "name", "spec", "config", "kind"),
     [
@@ -205,15 +216,49 @@ LEFT_ALONE = (
     ],
 )
 def test_replicas_beside_an_autoscaler(scaler: str, name: str, spec: str, config: str, kind: str) -> None:
-    template = "{metadata: {labels: {a: b}}, spec: {containers: [{name: web, image: 'web:1'}]}}"
-    deployment = (
-        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: web}\n"
-        f"spec: {{{spec}selector: {{matchLabels: {{a: b}}}}, template: {template}}}\n"
-    )
-    files = {**WEB, "resources/app.yaml": deployment + scaler.replace("NAME", name)}
+    files = {**WEB, "resources/app.yaml": scaled(spec) + scaler.replace("NAME", name)}
     faults = read_desired(request_of({**files, **({"gitfleet.yaml": config} if config else {})})).faults
     found = [fault for fault in faults if fault.field == "spec.replicas"]
     wanted = DesiredText.SET_BY_SCALER_TOO(scaler=f"{kind}/web/web")
     assert [(fault.severity, fault.line, fault.message) for fault in found] == (
         [("warning", 4, wanted)] if kind else []
     )
+
+
+@pytest.mark.parametrize("path", ["prod", "base"])
+def test_replicas_beside_an_autoscaler_of_the_same_variant_only(path: str) -> None:
+    files = {
+        **WEB,
+        f"resources/web/{FOLDER}": to_yaml(folder("web", ("prod", "prod", PROD), REST)),
+        "resources/web/base/web.yaml": scaled("replicas: 3, "),
+        "resources/web/prod/web.yaml": scaled(""),
+        f"resources/web/{path}/hpa.yaml": HPA.replace("NAME", "web"),
+    }
+    faults = read_desired(request_of(files)).faults
+    assert [fault.path for fault in faults if fault.field == "spec.replicas"] == (
+        ["resources/web/base/web.yaml"] if path == "base" else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "meant"),
+    [
+        ("helm.toolkit.fluxcd.io/v2", "HelmRelease", None),
+        ("argoproj.io/v1alpha1", "Rollout", None),
+        ("app.example.com/v1", "Deployment", "Deployment.apps"),
+        ("gitfleet.dv/v1alpha1", "Freeze", "Freeze.gitfleet.dev"),
+    ],
+)
+def test_a_kind_of_another_group_is_meant_only_where_that_is_likely(
+    api_version: str, kind: str, meant: str | None
+) -> None:
+    text = f"apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: one, namespace: web}}\n"
+    (fault,) = read_desired(request_of({**WEB, "resources/one.yaml": text})).faults
+    hint = FormatsText.YOU_MEAN(near=meant) if meant else DesiredText.CLUSTERS_NOT_REFUSE_OBJECTS()
+    assert fault.message == DesiredText.NO_CUSTOMRESOURCEDEFINITION_REPO(hint=hint)
+
+
+def test_an_object_with_a_generated_name_is_called_by_it() -> None:
+    text = "apiVersion: batch/v1\nkind: Job\nmetadata: {generateName: migrate-, namespace: web}\n"
+    (fault,) = read_desired(request_of({**WEB, "resources/one.yaml": text})).faults
+    assert fault.object == "Job/web/migrate-"

@@ -15,11 +15,11 @@ from gitfleet.api.placements import Placement, ResourceSelector
 from gitfleet.api.placing_policy import KindPattern
 from gitfleet.api.values import is_reserved_namespace
 from gitfleet.desired.checks.commit import Commit, Refusal, noted
-from gitfleet.desired.known_kinds import BUILT_IN, KnownKinds, kinds_with
+from gitfleet.desired.known_kinds import BUILT_IN, KnownKinds, is_kubernetes_group, kinds_with
 from gitfleet.desired.reading.files import ReadObject
 from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.kinds import is_envelope_kind, is_selectable
-from gitfleet.formats.near_names import nearest
+from gitfleet.formats.near_names import is_near, nearest
 from gitfleet.formats.sentences import counted
 from gitfleet.formats.texts import FormatsText
 
@@ -92,7 +92,8 @@ def undeclared_warnings(commit: Commit) -> Iterator[Refusal]:
             first.setdefault(manifest.key.group_kind, item)
     for kind, item in sorted(first.items()):
         meant = BUILT_IN.meant(kind.group, kind.kind)
-        hint = FormatsText.YOU_MEAN(near=meant) if meant is not None else DesiredText.CLUSTERS_NOT_REFUSE_OBJECTS()
+        is_likely = meant is not None and (is_kubernetes_group(meant.group) or is_near(meant.group, kind.group))
+        hint = FormatsText.YOU_MEAN(near=meant) if is_likely else DesiredText.CLUSTERS_NOT_REFUSE_OBJECTS()
         yield item, (("kind",), DesiredText.NO_CUSTOMRESOURCEDEFINITION_REPO(hint=hint))
 
 

@@ -345,7 +345,9 @@ def _bare_approval(path: str, value: dict[str, Any], origin: Origin) -> _Typed |
 def _label(value: Mapping[str, Any]) -> str:
     """`Kind/name` or `Kind/namespace/name`, as far as it is known."""
     metadata = value.get("metadata")
-    names = [metadata.get("namespace"), metadata.get("name")] if isinstance(metadata, Mapping) else []
+    metadata = metadata if isinstance(metadata, Mapping) else {}
+    name = metadata.get("name") or metadata.get("generateName")
+    names = (metadata.get("namespace"), name) if name else ()
     return "/".join(shown(part) for part in (value.get("kind"), *names) if isinstance(part, str) and part)
 
 

@@ -12,7 +12,7 @@ from gitfleet.api import Break
 from gitfleet.api.folders import FOLDER_FILE, Folder
 from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.desired.reading.files import Contents, ReadObject
-from gitfleet.desired.reading.paths import built_folders, folders_of, is_folder_file
+from gitfleet.desired.reading.paths import IGNORE_FILE, built_folders, folders_of, is_folder_file
 from gitfleet.desired.reading.request import SourceFile
 from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.limits import MAX_VARIANTS
@@ -54,6 +54,12 @@ class FolderLayout:
         folder = self.folders[at]
         return (Owner(folder),) if folder is not None and not folder.variants else ()
 
+    @property
+    def placed(self) -> frozenset[str]:
+        """The directories that a Folder places itself, even if others build on them."""
+        whole = (directory for directory, folder in self.folders.items() if folder is not None and not folder.variants)
+        return frozenset((*self.variants, *whole))
+
     def at(self, path: str) -> str | None:
         """The directory of the Folder that governs a path."""
         return next((directory for directory in _above(path) if directory in self.folders), None)
@@ -77,7 +83,7 @@ def layout_of(paths: Collection[str], sources: Mapping[str, SourceFile], content
         for variant in _folder(item).variants
     }
     built = built_folders(paths, targets)
-    tree = _Tree(directories, built, items)
+    tree = _Tree(directories, built, items, sources)
     refused = [(item, note) for directory, item in usable.items() for note in tree.breaks(directory, _folder(item))]
     refused += _beyond_limit(usable.values())
     names = {item.identity for item, _ in refused}
@@ -130,11 +136,13 @@ def _folder(item: ReadObject) -> Folder:
 
 @dataclass(frozen=True)
 class _Tree:
-    """The directories of a commit: all, those that are built, and those with a Folder."""
+    """The directories of a commit: all, those that are built, and those with a Folder; and all of its files, ignored
+    ones included."""
 
     directories: Collection[str]
     built: Mapping[str, str]
     folders: Collection[str]
+    files: Collection[str]
 
     def breaks(self, directory: str, folder: Folder) -> Iterator[Break]:
         """Why a Folder cannot be used where it lies."""
@@ -163,7 +171,9 @@ class _Tree:
         if target == "." or target.split("/")[0] == "..":
             return DesiredText.VARIANT_PATH_LEADS_OUT(path=path)
         if target not in self.directories:
-            return DesiredText.VARIANT_PATH_NO_FOLDER(path=target)
+            is_ignored = any(file.startswith(f"{target}/") for file in self.files)
+            ignored = DesiredText.VARIANT_PATH_IGNORED(path=target, ignore_file=IGNORE_FILE)
+            return ignored if is_ignored else DesiredText.VARIANT_PATH_NO_FOLDER(path=target)
         if target == directory and target not in self.built:
             return DesiredText.VARIANT_PATH_NOT_BUILT()
         inner = next((folder for folder in self._inside.get(target, ()) if folder != directory), None)

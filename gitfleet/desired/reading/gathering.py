@@ -199,8 +199,9 @@ def _declared_scopes(units: list[_Unit], gathered: Gathered) -> dict[GroupKind, 
 def _warn_of_unread(paths: Collection[str], request: DesiredRequest, gathered: Gathered) -> None:
     """The manifests in built folders that no build reads: they look as if they were placed."""
     folders = gathered.layout.built
-    used = {source for built in request.built.values() for source in built.sources}
-    complete = {folder for folder, built in request.built.items() if built.sources or folder in used}
+    placed = {folder: built.sources for folder, built in request.built.items() if gathered.layout.owners(folder)}
+    used = {source for sources in placed.values() for source in sources}
+    complete = {folder for folder in request.built if placed.get(folder) or folder in used}
     unread: dict[str, list[str]] = {}
     for path in paths if complete else ():
         if is_manifest_path(path) and not is_folder_file(path) and path not in used:

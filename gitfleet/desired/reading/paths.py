@@ -95,15 +95,21 @@ def _apart(path: str, folders: Collection[str]) -> bool:
 
 
 def read_one_by_one(paths: Iterable[str], payload: Collection[str] = ()) -> Iterator[str]:
-    """Of wanted paths, those whose files are read for themselves: not those of built folders, nor parts of charts."""
+    """Of wanted paths, those whose files are read for themselves: not those of built folders, nor parts of charts,
+    unless they lie in a folder of `payload` that is not built."""
     listed = list(paths)
     built = built_folders(listed, payload)
     parts = {f"{path.removesuffix(CHART_FILE)}{part}" for path in listed if is_chart(path) for part in _CHART_PARTS}
-    passed = {*built, *parts}
+    passed = {*built, *(parts - {*payload})}
+    decisive = passed.union(payload)
     for path in listed:
         is_ones_own = not (is_kustomization(path) or is_chart(path))
-        if is_ones_own and not (passed and any(folder in passed for folder in folders_of(path))):
+        if is_ones_own and not (passed and _innermost(path, decisive) in passed):
             yield path
+
+
+def _innermost(path: str, folders: Collection[str]) -> str | None:
+    return next((folder for folder in folders_of(path) if folder in folders), None)
 
 
 def is_chart(path: str) -> bool:
