@@ -86,9 +86,9 @@ class Kustomizer:
     ) -> dict[str, desired.SourceFile]:
         """What `DesiredRequest.built` wants: an output for each of the folders of a tree.
 
-        A folder that another kustomization builds on (a base) yields nothing of its own, unless a Folder
-        places it. A folder that cannot be built has its reason in `why`; so has one that a kustomization which cannot be
-        read may build on.
+        A folder that another kustomization builds on (a base) yields nothing of its own, unless a Folder places
+        it. A folder that cannot be built has its reason in `why`; so has one that a kustomization which cannot be read
+        may build on.
         """
         self._outputs.start()
         self._closures = {}
