@@ -80,6 +80,7 @@ def test_an_envelope_that_is_bad_in_its_file_is_an_error_of_the_commit() -> None
     with world.nothing_deleted():
         world.roll_out(envelope("oops"))
     (fault,) = (fault for fault in world.state().faults if fault.severity is Severity.ERROR)
-    assert 'ResourceEnvelope/web/bundle: data["inner.yaml"]: must be an object' in str(fault) and fault.line
+    assert (fault.object, fault.field) == ("ResourceEnvelope/web/bundle", 'data["inner.yaml"]') and fault.line
+    assert fault.code == "MUST_OBJECT_WRITE_APIVERSION"
     assert {status for status, *_ in synchronized(world).values()} == {"True"}
     assert values(world) == {"c1": "2", "c2": "1"}

@@ -10,6 +10,7 @@ import pytest
 
 from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.apply import comparisons
+from gitfleet.apply.texts import ApplyText
 from tests import builders
 from tests.scenarios.world import World
 
@@ -71,5 +72,8 @@ def test_what_a_binding_shows_of_an_object_is_what_apply_found(monkeypatch: pyte
     binding = world.bindings("careful")["c1"]
     (failed,) = (found for found in binding.failed if found.key == SETTINGS)
     (drifted,) = (found for found in binding.drifted if found.key == SETTINGS)
-    assert failed.reason == "FoundDrifts" and "/data/never is there" in failed.message
+    difference = ApplyText.IS_AND_SHOULD_BE(
+        path="/data/never", there="there", wanted="wanted", by="", more_than_first=""
+    )
+    assert failed.reason == "FoundDrifts" and difference in failed.message
     assert drifted.details == made_up

@@ -170,7 +170,7 @@ def test_a_drift_that_is_to_stay_is_reported_without_values(keys: Path) -> None:
             encrypted(secret(SECOND), to=KEY).replace("name: db\n", "name: db\n  labels: {a: b}\n"),
             "the file has another MAC than its values give",
         ),
-        (encrypted(secret(data={"a": "c4nary04!"}), to=KEY), "data.a: must be base64"),
+        (encrypted(secret(data={"a": "c4nary04!"}), to=KEY), f"data.a: {DesiredText.MUST_BASE64_ENCODE()}"),
     ],
 )
 def test_what_cannot_be_decrypted_keeps_what_runs_and_delays_nothing_else(keys: Path, text: str, sentence: str) -> None:

@@ -137,7 +137,7 @@ def test_a_run_that_began_elsewhere_never_begins_here(status: Any, why: str) -> 
     world, run = with_runs(status)
     assert said(world, "go") == ["Initialized=False UpdateRunInitializedFailed"]
     assert message(world, "go", "Initialized") == why
-    assert [fault.message for fault in world.state().faults] == [f"says that {why}"]
+    assert [fault.message for fault in world.state().faults] == [DesiredText.SAYS_IT_BEGAN(sentence=why)]
     world.commit(run)
     world.restart()
     world.settle()

@@ -10,9 +10,11 @@ import pytest
 import yaml
 
 from gitfleet.api.faults import Fault
+from gitfleet.views.texts import ViewsText
 from tests import builders
 from tests.builders import to_yaml
 from tests.scenarios.world import World
+from tests.texts import part
 
 CLUSTERS = ("c1", "c2", "c3")
 WEB_DEPLOYMENT = "resources/web/deployment-web.yaml"
@@ -58,13 +60,13 @@ def sound_change(version: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Case:
-    """A faulty commit: its files (None: removed), the fault's place, and the commit that corrects it."""
+    """A faulty commit: its files (None: removed), the fault's place and code, and the commit that corrects it."""
 
     files: Mapping[str, str | None]
     path: str
     line: int
     field: str
-    says: str
+    code: str
     correction: Mapping[str, str | None]
 
 
@@ -90,7 +92,7 @@ CASES = {
         path=WEB_DEPLOYMENT,
         line=8,
         field="",
-        says="the YAML cannot be read",
+        code="CANNOT_READ_FILE",
         correction={WEB_DEPLOYMENT: _DEPLOYMENT_2},
     ),
     "a field of a wrong type": Case(
@@ -98,7 +100,7 @@ CASES = {
         path=WEB_DEPLOYMENT,
         line=yaml_lines(_WRONG_TYPE, "replicas"),
         field="spec.replicas",
-        says="must be an integer",
+        code="MUST_INTEGER_WITHOUT_QUOTES",
         correction={WEB_DEPLOYMENT: _DEPLOYMENT_2},
     ),
     "unknown field": Case(
@@ -106,7 +108,7 @@ CASES = {
         path=WEB_PLACEMENT,
         line=yaml_lines(_UNKNOWN, "numberOfClustrs"),
         field="spec.policy.numberOfClustrs",
-        says="numberOfClusters",
+        code="NOT_KNOWN_FIELD",
         correction={WEB_PLACEMENT: _GOOD_PLACEMENT},
     ),
     "forbidden patch path": Case(
@@ -114,7 +116,7 @@ CASES = {
         path=OVERRIDE,
         line=yaml_lines(_FORBIDDEN, "/metadata/name"),
         field="spec.policy.overrideRules[0].jsonPatchOverrides[0].path",
-        says="",
+        code="CHANGE_ONLY_LABELS_ANNOTATIONS_METADATA",
         correction={OVERRIDE: to_yaml(override("greeting"))},
     ),
     "two overrides on one resource": Case(
@@ -122,7 +124,7 @@ CASES = {
         path="overrides/web-second.yaml",
         line=yaml_lines(_SECOND, "- group:"),
         field="spec.resourceSelectors[0]",
-        says="greeting",
+        code="SELECTS_RESOURCE_ALREADY_OVERRIDES",
         correction={"overrides/web-second.yaml": None},
     ),
     "namespaced object without namespace": Case(
@@ -130,7 +132,7 @@ CASES = {
         path="resources/web/homeless.yaml",
         line=yaml_lines(_HOMELESS, "metadata"),
         field="metadata.namespace",
-        says="namespace",
+        code="PAYLOAD_NEEDS_NAMESPACE",
         correction={"resources/web/homeless.yaml": None},
     ),
     "duplicate objects": Case(
@@ -138,7 +140,7 @@ CASES = {
         path="resources/web/again.yaml",
         line=1,
         field="",
-        says=WEB_DEPLOYMENT,
+        code="DEFINED_SECOND_TIME",
         correction={"resources/web/again.yaml": None},
     ),
     "placementType changed": Case(
@@ -146,7 +148,7 @@ CASES = {
         path=WEB_PLACEMENT,
         line=yaml_lines(_FIXED, "placementType"),
         field="spec.policy.placementType",
-        says="PickN",
+        code="CANNOT_CHANGE_FROM",
         correction={WEB_PLACEMENT: _GOOD_PLACEMENT},
     ),
     "a faulty file that is new": Case(
@@ -154,7 +156,7 @@ CASES = {
         path="placements/new.yaml",
         line=2,
         field="",
-        says="the YAML cannot be read",
+        code="CANNOT_READ_FILE",
         correction={"placements/new.yaml": to_yaml(builders.placement("new", "other"))},
     ),
     "a cluster that cannot be read": Case(
@@ -162,7 +164,7 @@ CASES = {
         path="clusters/c1.yaml",
         line=4,
         field="",
-        says="",
+        code="CANNOT_READ_FILE",
         correction={"clusters/c1.yaml": to_yaml(builders.member_cluster("c1"))},
     ),
 }
@@ -179,13 +181,12 @@ def test_a_faulty_commit_takes_nothing_away_and_its_sound_part_goes_on(name: str
     with world.nothing_deleted():
         world.roll_out(files={**case.files, **sound_change("2")})
         (fault,) = errors(world)
-        assert (fault.path, fault.line, fault.field) == (case.path, case.line, case.field), fault
-        assert case.says in fault.message, fault
+        assert (fault.path, fault.line, fault.field, fault.code) == (case.path, case.line, case.field, case.code), fault
         assert str(fault).startswith(f"{case.path}:{fault.line}: ")
         reported = yaml.safe_load(world.state_text("faults.yaml"))["items"]
         assert {one["path"] for one in reported if one.get("severity", "error") == "error"} == {case.path}
         readme = world.state_text("README.md")
-        assert f"{case.path}:" in readme and "Errors" in readme
+        assert f"{case.path}:" in readme and part(ViewsText.ERRORS_WARNINGS) in readme
         assert [e for e in world.events if e.type == "fault" and e.fields["path"] == case.path]
         world.write(sound_change("3"))
         world.restart()

@@ -189,10 +189,11 @@ def test_a_runs_stage_waits_for_the_window() -> None:
         "Initialized=True UpdateRunInitializedSuccessfully",
         "Progressing=False UpdateRunWaiting",
     ]
-    assert message(world, "go", "Progressing") == RolloutText.WAITS(where="before stage prod", first=WAITS)
+    waiting = RolloutText.WAITS(where="before stage prod", first=WAITS)
+    assert message(world, "go", "Progressing") == waiting
     assert stage_of(world, "go", "prod").start_time is None
     result = world.driver.reconcile()
-    assert f"run go: waits before stage prod, {WAITS}" in result.waiting
+    assert RolloutText.RUN_MESSAGE(run="go", message=waiting) in result.waiting
     assert result.wake_at == utc("2026-11-20 19:00")
     world.settle(timedelta(hours=3))
     assert set(rolled_out(world).values()) == {"web:1"}

@@ -12,6 +12,7 @@ from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.api.bindings import Binding
 from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
+from gitfleet.apply.texts import ApplyText
 from gitfleet.fleet import dry_runs
 from gitfleet.fleet.texts import FleetText
 from gitfleet.simulation import requests
@@ -103,9 +104,8 @@ def test_a_refused_dry_run_is_said_counts_nothing_as_a_default_and_is_tried_agai
     cluster.memory.rules = (ClusterRule(object=ObjectPattern(kind="Deployment"), apply="fail"),)
     world.settle()
     (failed,) = world.bindings("shop")["c1"].failed
-    assert ("what the server filled in counts as well, since " + KubeText.DRY_RUN_REFUSED(message="")) in (
-        failed.message
-    )
+    refused = KubeText.DRY_RUN_REFUSED(message="")
+    assert ApplyText.SERVER_FILLED_COUNTS_WELL(error=refused) in failed.message
     assert drifted(world) == [(GRACE, "30", None, "kubectl-edit")]
     assert asked.count("web") == 1
     cluster.memory.rules = ()

@@ -14,6 +14,7 @@ from gitfleet.errors import NoResponse
 from gitfleet.loop.driver import Driver
 from gitfleet.ports.transport import Request, Response
 from gitfleet.status import cluster_state
+from gitfleet.status.cluster_states import ClusterState
 from tests import builders
 from tests.scenarios.world import World
 
@@ -62,7 +63,9 @@ def test_clusters_that_hang_starve_no_others(executor: ThreadPoolExecutor) -> No
     for _ in names:
         result = world.driver.reconcile()
         states = {name: cluster_state(world.state().clusters[name]) for name in HANGING}
-        assert states == {name: "not joined" if hanging[name].asked else "not seen yet" for name in HANGING}
+        assert states == {
+            name: ClusterState.NOT_JOINED if hanging[name].asked else ClusterState.NOT_SEEN for name in HANGING
+        }
         if {world.image(name) for name in ANSWERING} == {"web:1"} and all(h.asked for h in hanging.values()):
             break
         assert result.waiting and not result.settled, "whoever was not asked is waited for"

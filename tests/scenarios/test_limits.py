@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import pytest
 
+from gitfleet.api.faults import WHOLE_COMMIT
 from gitfleet.branches.texts import BranchesText
 from gitfleet.desired import IGNORE_FILE
 from gitfleet.settings import Limits
 from gitfleet.state import changed_files
+from gitfleet.state.texts import StateText
 from tests import builders
 from tests.scenarios.world import STATE, World
 
@@ -62,8 +64,8 @@ def test_a_commit_with_too_many_files_is_refused_and_the_last_good_goes_on(resta
                 world.restart()
     assert (world.image("c1"), world.state().observed_commit) == ("web:1", accepted)
     (fault,) = world.state().faults
-    assert BranchesText.FILES_MOST_READ(files=85, most=60, few=FEWER) in str(fault)
-    assert "at most 60 are read" in world.state_text("README.md")
+    refused = BranchesText.FILES_MOST_READ(files=85, most=60, few=FEWER)
+    assert refused in str(fault) and refused in world.state_text("README.md")
     world.write({f"resources/web/{n}.yaml": None for n in range(80)})
     with world.nothing_deleted():
         world.settle()
@@ -74,7 +76,9 @@ def test_a_first_commit_with_too_many_files_places_nothing() -> None:
     world = World(limits=FEW)
     too_many(world)
     world.settle()
-    assert [str(f).startswith(".:1: commit ") for f in world.state().faults] == [True]
+    (fault,) = world.state().faults
+    assert (fault.path, fault.line) == (WHOLE_COMMIT, 1)
+    assert BranchesText.FILES_MOST_READ(files=81, most=60, few=FEWER) in fault.message
     assert not world.state().placements
 
 
@@ -98,7 +102,7 @@ def test_thousands_of_faulty_documents_stay_a_small_report() -> None:
         world.settle()
     sizes = {path: len(content) for path, content in world.repo.files(STATE).items()}
     assert max(sizes.values()) < 1_000_000
-    assert "more errors, not listed here" in world.state_text("faults.yaml")
+    assert "code: NOT_LISTED_HERE" in world.state_text("faults.yaml")
     assert len(world.state_text("README.md")) < 50_000
 
 
@@ -112,9 +116,8 @@ def test_a_file_that_would_be_too_large_is_not_written_and_the_others_are(monkey
         world.settle()
     assert world.image_in("c1", "api") == "api:1"
     assert world.image_in("c1", "web") == "web:1"
-    assert [
-        "snapshots/resources/web/1/snapshot.yaml would have" in fault.message for fault in world.state().faults
-    ] == [True]
+    (fault,) = world.state().faults
+    assert StateText.STATE_BRANCH_FILE_WOULD(path="snapshots/resources/web/1/snapshot.yaml", size="") in fault.message
     sizes = {path: len(content) for path, content in world.repo.files(STATE).items() if path != "README.md"}
     assert max(sizes.values()) <= 20_000
 

@@ -18,6 +18,7 @@ from gitfleet.loop.pulse import FETCH, LAST, PHASES, Pass
 from gitfleet.loop.results import ReconcileResult
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.notifications import NotificationMessage
+from gitfleet.observe.texts import ObserveText
 from gitfleet.ports.notifiers import Notifier
 from gitfleet.removals.texts import RemovalsText
 from gitfleet.rollout.texts import RolloutText
@@ -142,7 +143,9 @@ def test_whole_messages_of_a_fleets_life() -> None:
     told.settle()
     told.commit(builders.eviction("drain", "web", "us-1"))
     told.settle()
-    evicted_by = "web: us-1 evicted by drain: " + RolloutText.EVICTION_ALLOWED_NO_BUDGET_SPECIFIED()
+    evicted_by = "web: " + StatusText.EVICTED(
+        cluster="us-1", eviction="drain", message=RolloutText.EVICTION_ALLOWED_NO_BUDGET_SPECIFIED()
+    )
     unread = FormatsText.YAML_CANNOT_READ(
         problem="", where="did not find expected node content", get=FormatsText.CHECK_INDENTATION_QUOTES_BRACKETS()
     )
@@ -242,8 +245,9 @@ def test_objects_that_a_cluster_refuses_are_told_without_what_secrets_hold() -> 
     told.commit(*fleet(), builders.secret("web", "login", {"password": CANARY}))
     told.settle()
     (failed,) = [one for message in told.box.said() for one in message if one.startswith("applyFailed: ")]
-    why = "Secret/web/login is not applied: the API server of us-1 refuses it, as the scenario says"
-    assert failed == f"applyFailed: web: us-1 failed: ApplyFailed: {why}"
+    refusal = "the API server of us-1 refuses it, as the scenario says"
+    why = ObserveText.IS_NOT(first="Secret/web/login", verb="applied", why=refusal, more_than_first="")
+    assert failed == "applyFailed: web: " + StatusText.FAILED(cluster="us-1", reason="ApplyFailed", message=why)
     assert CANARY not in str(told.box.got)
 
 
@@ -260,17 +264,13 @@ def test_what_cannot_be_told_is_said_at_once(caplog: pytest.LogCaptureFixture) -
     told = started({"name": "nowhere", "type": "slack"}, {"name": "broken", "type": "example.broken"}, ALL)
     told.commit(builders.deployment("web", "web", image="web:2"))
     told.settle()
-    unknown = [
-        f"--notify {name}: spec.notifications has no destination of that name" for name in ("eu", "runs", "shop")
-    ]
-    assert [one.partition(";")[0] for one in caplog.messages if one.startswith("--notify")] == unknown
-    assert [one for one in caplog.messages if one.startswith(("nobody", "notification"))] == [
-        "nobody is told by notification nowhere: no --notify nowhere=FILE says where it is",
+    unknown, _ = ServingText.NOTIFY_SPEC_NOTIFICATIONS_NO_DESTINATION().split("; ")
+    missing = [message.partition("; ")[0] for message in caplog.messages if unknown.partition("%s")[2] in message]
+    assert missing == [unknown % name for name in ("eu", "runs", "shop")]
+    assert [message for message in caplog.messages if "nowhere" in message or "broken" in message] == [
+        ServingText.NOBODY_TOLD_NOTIFICATION() % ("nowhere", "nowhere"),
         f"notification broken: {unusable}",
-        (
-            f"notification broken: {unusable}"
-            + ServingText.FLEET_RECONCILED_ALL_SAME(error="", until=ServingText.TRIED_AGAIN_LATER())
-        ),
+        ServingText.NOTIFICATION_FLEET_RECONCILED_ALL_SAME() % ("broken", unusable, ServingText.TRIED_AGAIN_LATER()),
     ]
     assert len(told.box.said()) == 3
 

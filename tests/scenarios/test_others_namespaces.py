@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gitfleet.api.objects import ObjectKey
+from gitfleet.apply.texts import ApplyText
 from gitfleet.cli.plan_text import lines_of
 from gitfleet.model.events import EventType
 from gitfleet.status import sentence
@@ -112,4 +113,4 @@ def test_a_plan_says_how_what_others_made_is_deleted() -> None:
     world = begun()
     world.commit(remove=[PLACED])
     said = "\n".join(lines_of(plan_of(world)))
-    assert 'to have it deleted, roll it out with gitfleet.dev/prune: "true" in its manifest' in said
+    assert ApplyText.DELETED_ROLL_OUT(prune="gitfleet.dev/prune") in said

@@ -98,7 +98,8 @@ def test_it_is_told_once_and_changes_nothing_again() -> None:
 def test_a_finalizer_that_nobody_removes(remove: dict[str, object]) -> None:
     world = settled(finalizer=True)
     world.roll_out(remove=[remove])
-    whom = (RolloutText.GIVING_UP_RESOURCES() + " and has") if remove is PLACED else "has"
+    whom = (RolloutText.GIVING_UP_RESOURCES() + " and ") if remove is PLACED else ""
     why = ApplyText.BEING_DELETED_WAITS_FINALIZERS(finalizers=" (example.com/keep)")
     why += " (and 1 more)" if remove is PLACED else ""  # the namespace that it is in
-    assert said(world)[0] == f"web: c1 {whom} not deleted ConfigMap/web/settings: {why}"
+    undeleted = RolloutText.NOT_DELETED(there="ConfigMap/web/settings", there_2=why, more_than_first="")
+    assert said(world)[0] == f"web: c1 {whom}{undeleted}"

@@ -8,7 +8,10 @@ from datetime import timedelta
 import pytest
 
 from gitfleet.api.objects import ObjectKey
+from gitfleet.fleet.texts import FleetText
 from gitfleet.loop.runner import Runner, Wake
+from gitfleet.observe.texts import ObserveText
+from gitfleet.rollout.texts import RolloutText
 from gitfleet.simulation.cluster import ClusterEvent
 from tests import builders
 from tests.scenarios.test_contained_failures import poisoned
@@ -24,7 +27,7 @@ UNDONE: dict[str, Undo] = {
         KEY, [{"op": "replace", "path": "/data/a", "value": "9"}]
     ),
 }
-DOES = {"is gone": "something on c2 deletes", "differs": "kubectl-edit on c2 changes"}
+DOES = {"is gone": ("something", "deletes"), "differs": ("kubectl-edit", "changes")}
 
 
 class MovingWake(Wake):
@@ -59,6 +62,14 @@ def applies(world: World) -> int:
     return sum((h.cluster, h.what, h.key) == ("c2", "apply", KEY) for h in world.happenings)
 
 
+def again(how: str, times: int, writer: str, does: str, *, upcoming: str) -> str:
+    """What is said of an object that was applied so often since the first reconcile."""
+    return FleetText.AGAIN_AFTER_EACH_APPLY(
+        what=how, times=times, time_text="2026-01-01T00:00:05Z", names=writer, cluster="c2", does=does,
+        time_text_2=upcoming,
+    )  # fmt: skip
+
+
 def run(world: World, seconds: float) -> MovingWake:
     """Reconcile continuously for so long."""
     wake = MovingWake(world, seconds)
@@ -79,10 +90,9 @@ def test_ten_minutes_cost_few_applies_and_few_commits(how: str) -> None:
     assert wake.passes <= 150
     result = world.driver.reconcile()
     assert not result.settled and result.wake_at is not None
-    cause = f"{DOES[how]} it; the next apply is at "
-    (said,) = (sentence for sentence in result.waiting if "ConfigMap/web/flag" in sentence)
-    assert said.startswith("web: c2 is not Applied: ConfigMap/web/flag is not applied: it ") and cause in said
-    assert f"it {how} again after each apply, 11 times since 2026-01-01T00:" in said
+    why = again(how, 11, *DOES[how], upcoming=f"{result.wake_at:%Y-%m-%dT%H:%M:%SZ}")
+    unapplied = ObserveText.IS_NOT(first="ConfigMap/web/flag", verb="applied", why=why, more_than_first="")
+    assert f"web: {RolloutText.IS_NOT(cluster='c2', step='Applied', condition=unapplied)}" in result.waiting
 
 
 @pytest.mark.parametrize(
@@ -154,8 +164,8 @@ def test_the_status_names_who_fights_until_that_ends() -> None:
     world.reconcile()
     binding = world.bindings("web")["c2"]
     (failed,) = binding.failed
-    assert failed.reason == "NotAsked" and "it differs again after each apply, 8 times since" in failed.message
-    assert "; flag-controller on c2 changes it; the next apply is at 2026-01-01T00:0" in failed.message
+    why = again("differs", 8, "flag-controller", "changes", upcoming="2026-01-01T00:02:12Z")
+    assert (failed.reason, failed.message) == ("NotAsked", why)
     (applied,) = (one for one in binding.conditions if one.type == "Applied")
     assert applied.status == "False" and failed.message in applied.message
     world.watch = lambda happening: None

@@ -48,7 +48,7 @@ def test_nothing_is_placed_into_kube_system(way: str) -> None:
     world = world_with(ENVELOPES[way])
     assert world.live("c1", "ConfigMap", "coredns", "kube-system") is None
     (fault,) = [fault for fault in world.state().faults if fault.path == "resources/evil.yaml"]
-    assert fault.field == "metadata.namespace" and "is reserved" in fault.message
+    assert (fault.field, fault.code) == ("metadata.namespace", "RESERVED_PLACE_ELSEWHERE")
 
 
 @pytest.mark.parametrize("way", ENVELOPES)

@@ -17,7 +17,9 @@ from tests import builders
 from tests.scenarios.explaining import open_workspace
 from tests.scenarios.test_approval_requests import commit_as_ann, requests
 from tests.scenarios.world import World
+from tests.texts import part
 
+REWRITTEN = part(BranchesText.REWRITTEN_NOT_COME_AFTER)
 BOB = Person(name="Bob", email="bob@example.org")
 
 
@@ -60,7 +62,8 @@ def test_what_was_accepted_last_is_reconciled_until_a_person_accepts_the_new_hea
     world.settle()
     (fault,) = world.state().faults
     said = BranchesText.REWRITTEN_NOT_COME_AFTER(branch="main", new=new[:12], old=commits[0][:12])
-    assert said in fault.message and f"`gitfleet approve rewrite-{new[:12]}`" in fault.message and is_error(fault)
+    hint = BranchesText.NOTHING_NEW_HEAD_HAPPENS_BEFORE(old=commits[0][:12], name=f"rewrite-{new[:12]}")
+    assert said in fault.message and hint in fault.message and is_error(fault)
     assert (version(world), world.state().observed_commit) == ("2", commits[0])
     assert said in world.state_text("README.md")
 
@@ -119,13 +122,17 @@ def test_pushing_the_old_head_back_ends_it_and_an_approval_of_another_rewrite_ac
     world.repo.move_branch("main", accepted)
     world.settle()
     assert (version(world), world.state().observed_commit) == ("5", later)
-    assert [fault for fault in world.state().faults if "main was rewritten" in fault.message]
+    assert [fault for fault in world.state().faults if REWRITTEN in fault.message]
 
 
 @pytest.mark.parametrize(
     ("policy", "said", "warnings"),
     [
-        (ApprovalPolicy(separate_duties=True), "was given by ann@example.org, who made the change (separateDuties)", 1),
+        (
+            ApprovalPolicy(separate_duties=True),
+            ApprovalsText.GIVEN_WHO_MADE_CHANGE_SEPARATEDUTIES(person="ann@example.org"),
+            1,
+        ),
         (
             ApprovalPolicy(required=2),
             ApprovalsText.APPROVALS_ARE_THERE_BY(count="1", required="2", people="ann@example.org"),
@@ -144,7 +151,7 @@ def test_an_approval_that_is_not_enough_is_told_and_the_same_head_is_asked_for(
     commit_as_ann(world, "main", {path: world.repo.files(branch)[path]})
     world.settle()
     error, *others = world.state().faults
-    assert "main was rewritten" in error.message and said in error.message and said in world.state_text("README.md")
+    assert REWRITTEN in error.message and said in error.message and said in world.state_text("README.md")
     assert [(one.path, said in one.message, is_error(one)) for one in others] == [(path, True, False)] * warnings
     assert (version(world), set(requests(world))) == ("2", {branch})
 
@@ -180,5 +187,5 @@ def test_a_head_that_came_before_is_a_rewritten_branch_too() -> None:
     world.repo.move_branch("main", commits[1])
     world.settle()
     assert (version(world), world.state().observed_commit) == ("2", commits[0])
-    assert ["main was rewritten" in fault.message for fault in world.state().faults] == [True]
+    assert [REWRITTEN in fault.message for fault in world.state().faults] == [True]
     assert requests(world).keys() == {f"gitfleet/approve/rewrite-{commits[1][:12]}"}

@@ -12,6 +12,7 @@ import pytest
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern, WebhookRule
 from gitfleet.cli.run import fail_with_rollouts
 from gitfleet.errors import BadInput
+from gitfleet.observe.texts import ObserveText
 from gitfleet.views import rollout_failures
 from gitfleet.views.texts import ViewsText
 from tests.builders import deployment, member_cluster, namespace, placement
@@ -63,4 +64,6 @@ def test_what_is_unavailable_beside_it_is_waited_for() -> None:
     other = deployment("web", "other", "web:1", replicas=1)
     world.roll_out(NEW, other, rollout(OLD, numBatches=2, lastBatchToRollout=0))
     result = world.driver.reconcile()
-    assert not result.settled and "Deployment/web/other is not available" in result.waiting[0]
+    why = ObserveText.REPLICAS_AVAILABLE(available=0, wanted=1)
+    other_waits = ObserveText.IS_NOT(first="Deployment/web/other", verb="available", why=why, more_than_first="")
+    assert not result.settled and other_waits in result.waiting[0]

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from gitfleet.api.objects import JsonObject
+from gitfleet.desired.texts import DesiredText
 from tests import builders
 from tests.scenarios.world import World
+from tests.texts import part
 
 
 def scaler(version: str, most: int = 3) -> JsonObject:
@@ -78,7 +80,7 @@ def test_a_kind_that_only_clusters_have_is_refused_until_the_repo_has_objects_of
     world.roll_out(builders.namespace("web"), selecting(WIDGET))
     (fault,) = world.state().faults
     assert (fault.severity, fault.field) == ("error", "spec.resourceSelectors[1].kind")
-    assert "of which the repo has neither a definition nor an object, so that nothing is selected" in fault.message
+    assert part(DesiredText.KIND_REPO_NEITHER_DEFINITION_NOR) in fault.message
     assert world.live("c1", "Namespace", "web") is None
     world.roll_out(widget())
     assert world.live("c1", "Widget", "web", "web") is not None

@@ -8,6 +8,7 @@ import pytest
 
 from gitfleet.api.workload_records import RollingState, RolloutMode
 from gitfleet.ports.transport import Request
+from gitfleet.workload.texts import WorkloadText
 from tests.builders import deployment, fleet_config, member_cluster, namespace, placement, stateful_set
 from tests.scenarios.test_workload_rollouts import a_world, app_rollout, replicas, rollout, status
 from tests.scenarios.world import World
@@ -112,7 +113,8 @@ def test_revisions_that_are_swapped_half_way_delete_nothing() -> None:
     world.roll_out(app_rollout("web", "0", "1", numBatches=2))
     assert images(world) == {"web:1": 2, "web:2": 2}
     result = world.driver.reconcile()
-    assert result.asks and "targetRevision is 0" in result.asks[0]
+    why = WorkloadText.CLUSTER_TARGETREVISION_NAME(snapshot="web-1-snapshot", index=0, there=1)
+    assert result.asks and why in result.asks[0]
 
 
 def test_batches_that_no_longer_add_up_move_and_release_nothing() -> None:

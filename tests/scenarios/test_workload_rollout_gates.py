@@ -28,7 +28,8 @@ def test_a_target_size_of_other_content_in_place_moves_nothing() -> None:
     world = a_world(OLD)
     world.roll_out(NEW, rollout(OLD, numBatches=2, targetSize=6))
     assert status(world).rolling_state is RollingState.FAILED
-    assert any("targetSize is 6" in one.message for one in status(world).conditions)
+    why = WorkloadText.TARGETSIZE_PODS_ROLLOUT_CHANGES_CONTENT(wanted=6, target="StatefulSet/web/db", size=4)
+    assert any(why in condition.message for condition in status(world).conditions)
     assert images(world) == {"db:1": 4}
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.api.objects import ObjectKey
+from gitfleet.apply.texts import ApplyText
 from gitfleet.ports.transport import Request, Response
 from gitfleet.rollout.texts import RolloutText
 from tests import builders
 from tests.scenarios.test_unsure_deletes import SETTINGS, has, settled
 from tests.scenarios.world import World
 
+AGAIN = ApplyText.BEING_DELETED_MADE_AGAIN_ONCE(key="ConfigMap/web/settings")
 KEY = ObjectKey("", "v1", "ConfigMap", "web", "settings")
 GONE = Response(200, {"kind": "Status", "apiVersion": "v1", "status": "Success", "details": {"name": "settings"}})
 
@@ -39,7 +42,7 @@ def test_what_was_said_wrongly_once_counts_no_longer_than_it_is_said() -> None:
     world, line = settled()
     line.fault = being_deleted
     world.roll_out(builders.config_map("web", "settings", {"a": "2"}))
-    assert any("is being deleted" in sentence for sentence in waiting(world))
+    assert any(AGAIN in sentence for sentence in waiting(world))
     line.fault = None
     world.settle()
     assert waiting(world) == []
@@ -59,7 +62,7 @@ def test_what_is_said_to_be_deleted_and_is_still_there_keeps_its_entry() -> None
         + RolloutText.NOT_DELETED(
             there="ConfigMap/web/settings",
             there_2="",
-            more_than_first="the server answered that it was deleted, and it is still there",
+            more_than_first=KubeText.SERVER_ANSWERED_DELETED(operation="").removeprefix(": "),
         )
     )
     assert world.state_commits() == commits

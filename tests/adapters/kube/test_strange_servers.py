@@ -13,10 +13,12 @@ import pytest
 from gitfleet.adapters.kube.client import KubeClient
 from gitfleet.adapters.kube.http_transport import HttpTransport
 from gitfleet.adapters.kube.logins import Endpoint, FixedLogin, Login
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import Timeouts, Wire
 from gitfleet.api.objects import ObjectKey
 from tests.adapters.kube.stub import serving
 from tests.adapters.kube.test_wire import wire
+from tests.texts import part
 
 POD = ObjectKey("", "v1", "ConfigMap", "web", "settings")
 QUICK = Timeouts(connect_seconds=5.0, read_seconds=0.5, response_seconds=1.0, tries=1)
@@ -65,27 +67,36 @@ def head(*lines: str, length: int | None = None, status: str = "200 OK") -> byte
     return "\r\n".join([f"HTTP/1.1 {status}", "Connection: close", *size, *lines, "", ""]).encode()
 
 
+def _gave(what: str) -> str:
+    """The middle of the sentence, which names no cluster and no path."""
+    return KubeText.API_SERVER_GAVE_INSTEAD_JSON(name="|", what=what, asked="|").split("|")[1]
+
+
+def _none(why: str) -> str:
+    return KubeText.ANSWERS_API_SERVER_NONE(wire="c1", why=why)
+
+
 HTML = b"<!DOCTYPE html><title>Please log in</title>"
 LOST = b'{"kind": "Status", "status": "Failure", "reason": "NotFound", "message": "cluster c1 not found", "code": 404}'
 BOMB = gzip.compress(bytes(50 << 20))
 STRANGE = {
-    "HTML": (head("Content-Type: text/html", length=len(HTML)), HTML, {}, "gave HTML instead of JSON"),
-    "bad JSON": (head(length=9), b'{"items":', {}, "gave something else instead of JSON"),
-    "no object": (head(length=2), b"[]", {}, "gave no object instead of JSON"),
-    "100 MB": (head(length=100 << 20), bytes(100 << 20), {}, "larger than"),
-    "without end": (head(), b" " * (80 << 20), {}, "larger than"),
+    "HTML": (head("Content-Type: text/html", length=len(HTML)), HTML, {}, _gave("HTML")),
+    "bad JSON": (head(length=9), b'{"items":', {}, _gave("something else")),
+    "no object": (head(length=2), b"[]", {}, _gave("no object")),
+    "100 MB": (head(length=100 << 20), bytes(100 << 20), {}, part(KubeText.RESPONSE_LARGER_MIB)),
+    "without end": (head(), b" " * (80 << 20), {}, part(KubeText.RESPONSE_LARGER_MIB)),
     "a bomb": (head("Content-Encoding: gzip", length=len(BOMB)), BOMB, {}, "compressed"),
     "drips": (head(length=10_000), b" " * 10_000, {"drip": True}, "no whole response within 1 s"),
     "drips its headers": (b"", head(length=2) + b"{}", {"drip": True}, "no whole response within 1 s"),
-    "hangs after headers": (head(length=100), b"", {"hang": True}, "no response within 0.5 s"),
-    "a redirect": (head("Location: http://evil.example/", length=0, status="302 Found"), b"", {}, "gave a redirect"),
-    "bad chunks": (head("Transfer-Encoding: chunked"), b"zz\r\nnonsense\r\n", {}, "broke off"),
-    "cut short": (head(length=100), b"{", {}, "broke off"),
-    "no HTTP": (b"SSH-2.0-OpenSSH_9.2\r\n", b"", {}, "broke off"),
-    "404": (head(length=20, status="404 Not Found"), b"404 page not found\n\n", {}, "is none: 404 page not found"),
-    "404 as a Status": (head(length=len(LOST), status="404 Not Found"), LOST, {}, "is none"),
-    "nothing": (head(length=2), b"{}", {}, "another shape"),
-    "a wrong kind": (head(length=27), b'{"kind":"Secret","items":3}', {}, "another shape"),
+    "hangs after headers": (head(length=100), b"", {"hang": True}, KubeText.NO_RESPONSE_WITHIN(read_seconds=0.5)),
+    "a redirect": (head("Location: http://evil.example/", length=0, status="302 Found"), b"", {}, _gave("a redirect")),
+    "bad chunks": (head("Transfer-Encoding: chunked"), b"zz\r\nnonsense\r\n", {}, KubeText.CONNECTION_BROKE_OFF()),
+    "cut short": (head(length=100), b"{", {}, KubeText.CONNECTION_BROKE_OFF()),
+    "no HTTP": (b"SSH-2.0-OpenSSH_9.2\r\n", b"", {}, KubeText.CONNECTION_BROKE_OFF()),
+    "404": (head(length=20, status="404 Not Found"), b"404 page not found\n\n", {}, _none("404 page not found")),
+    "404 as a Status": (head(length=len(LOST), status="404 Not Found"), LOST, {}, _none("")),
+    "nothing": (head(length=2), b"{}", {}, part(KubeText.API_SERVER_GAVE_JSON_ANOTHER)),
+    "a wrong kind": (head(length=27), b'{"kind":"Secret","items":3}', {}, part(KubeText.API_SERVER_GAVE_JSON_ANOTHER)),
 }
 
 
