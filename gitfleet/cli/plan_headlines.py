@@ -20,7 +20,7 @@ Line = tuple[str, bool]
 
 def headlines(document: Mapping[str, Any]) -> Iterator[Line]:
     """Renamed placements, leaving clusters, deletions and workloads that are scaled down, each with what explains it
-    below."""
+    below; and Namespaces that clusters lack."""
     for placement in document["placements"]:
         if placement["formerName"]:
             yield (
@@ -50,6 +50,8 @@ def headlines(document: Mapping[str, Any]) -> Iterator[Line]:
             ),
             False,
         )
+    for row in document["missingNamespaces"]:
+        yield CliText.NAMESPACE_MISSING(name=row["name"], clusters=names(tuple(row["clusters"]))), False
 
 
 def work_tree_line(document: Mapping[str, Any]) -> str:

@@ -126,6 +126,9 @@ class CliText(TextTable):
     MOUNT_FOLDER_WRITTEN_POD_EMPTYDIR = (
         "mount a folder that can be written (in a pod an emptyDir), and name it with --cache-dir or TMPDIR"
     )
+    NAMESPACE_MISSING = (
+        "nothing brings the Namespace {name} to {clusters}, which get objects in it: add it to their variant"
+    )
     NAMESPACES_GO_EVERYTHING = "Namespaces that go with everything in them: {namespaces}."
     NAME_ANOTHER_FOLDER_DIR = "name another folder with --dir"
     NAME_EMPTY_ABSENT_FOLDER_OUT = "name an empty or absent folder with --out"

@@ -36,7 +36,7 @@ from gitfleet.status import object_reference
 from gitfleet.views.evictions import evictions_document
 from gitfleet.views.holds import hold_document
 from gitfleet.views.plan_moves import moves_document
-from gitfleet.views.plan_risk import later_document, risk_document
+from gitfleet.views.plan_risk import later_document, missing_namespaces, risk_document
 from gitfleet.views.plan_runs import run_documents
 from gitfleet.views.removed_fields import removed_fields
 from gitfleet.views.rollout_documents import rollout_documents
@@ -67,11 +67,35 @@ class PlannedReconcile:
 def plan_document(planned: PlannedReconcile) -> dict[str, Any]:
     """The Plan as JSON values, placements in key order; a placement that ends with this plan is listed too."""
     decision = planned.decision
-    before, after, renamed = decision.inputs.before, decision.after, planned.renamed
+    before, after = decision.inputs.before, decision.after
     unreachable = {name: seen.error for name, seen in decision.inputs.observations.items() if not seen.reachable}
+    return {
+        "apiVersion": "gitfleet.dev/v1alpha1",
+        "kind": "Plan",
+        "commit": planned.commit,
+        "stateCommit": planned.state_commit,
+        "workTree": None,
+        "faults": [fault.document() for fault in planned.faults],
+        "holds": _holds(planned),
+        "unreachable": [{"clusterName": name, "message": unreachable[name]} for name in sorted(unreachable)],
+        "blocked": [_blocked(work) for work in planned.blocked],
+        "risk": risk_document(decision, planned.operations, planned.remain),
+        "placements": _placements(planned, unreachable),
+        "runs": run_documents(before, after, decision.inputs.now),
+        "evictions": evictions_document(before, after),
+        "rollouts": rollout_documents(decision),
+        "missingNamespaces": missing_namespaces(decision),
+        "folderOrder": FolderOrder.of(decision.inputs.desired).names,
+        "summary": _summary(planned.operations),
+    }
+
+
+def _placements(planned: PlannedReconcile, unreachable: Iterable[str]) -> list[dict[str, Any]]:
+    decision, renamed = planned.decision, planned.renamed
+    before, after = decision.inputs.before, decision.after
     now, later = _by_placement(planned.operations), _by_placement(planned.remain)
     pending = [removal for hold in after.held.values() for removal in hold.removals if removal.rules]
-    placements = [
+    return [
         {
             **_placement(
                 key,
@@ -87,24 +111,6 @@ def plan_document(planned: PlannedReconcile) -> dict[str, Any]:
         }
         for key in sorted({*after.placements, *before.placements})
     ]
-    return {
-        "apiVersion": "gitfleet.dev/v1alpha1",
-        "kind": "Plan",
-        "commit": planned.commit,
-        "stateCommit": planned.state_commit,
-        "workTree": None,
-        "faults": [fault.document() for fault in planned.faults],
-        "holds": _holds(planned),
-        "unreachable": [{"clusterName": name, "message": unreachable[name]} for name in sorted(unreachable)],
-        "blocked": [_blocked(work) for work in planned.blocked],
-        "risk": risk_document(decision, planned.operations, planned.remain),
-        "placements": placements,
-        "runs": run_documents(before, after, decision.inputs.now),
-        "evictions": evictions_document(before, after),
-        "rollouts": rollout_documents(decision),
-        "folderOrder": FolderOrder.of(decision.inputs.desired).names,
-        "summary": _summary(planned.operations),
-    }
 
 
 def _summary(operations: Iterable[Operation]) -> dict[str, int]:

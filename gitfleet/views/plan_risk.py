@@ -9,6 +9,7 @@ from typing import Any, Final
 from gitfleet.api.clusters import is_leaving
 from gitfleet.api.holds import RemovalKind
 from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey
+from gitfleet.api.values import is_reserved_namespace
 from gitfleet.model.decisions import Decision
 from gitfleet.model.operations import Create, Delete, Operation, Refuse, Update
 from gitfleet.model.rollout_fields import value_at
@@ -17,6 +18,7 @@ from gitfleet.model.works import manifests_on
 from gitfleet.status import object_reference
 from gitfleet.views.texts import ViewsText
 
+_NAMESPACE: Final = GroupKind("", "Namespace")
 ASSUMES: Final = ViewsText.LATER_STEPS_COUNTED_IF_EVERY()
 _COUNTED: Final = {"create": Create, "update": Update, "delete": Delete, "refuse": Refuse}
 
@@ -38,6 +40,24 @@ def risk_document(decision: Decision, now: Sequence[Operation], later: Sequence[
         "scaledDown": _scaled_down(decision),
         "assumes": ASSUMES,
     }
+
+
+def missing_namespaces(decision: Decision) -> list[dict[str, Any]]:
+    """The namespaces that clusters get objects in and nothing brings to them: a Namespace in one variant of a Folder
+    serves the repo, and not the clusters of other variants."""
+    after, config, inventory = decision.after, decision.inputs.desired.config, decision.inputs.before.inventory
+    missing: dict[str, list[str]] = {}
+    for cluster in sorted(after.clusters):
+        wants = {identity: key for key, content in after.wanted.on(cluster).items() for identity in content or ()}
+        used = {identity[2] for identity, key in wants.items() if identity[2] and not key.namespace}
+        # One that gitfleet owns and nothing wants goes.
+        owned = {key.name for key in inventory.get(cluster, {}) if key.group_kind == _NAMESPACE}
+        present = set(after.clusters[cluster].status.namespaces or ()) - owned
+        brought = {identity[3] for identity in wants if identity[:2] == _NAMESPACE}
+        for name in sorted(used - present - brought):
+            if not (is_reserved_namespace(name) or config.has_namespace(name)):
+                missing.setdefault(name, []).append(cluster)
+    return [{"name": name, "clusters": clusters} for name, clusters in sorted(missing.items())]
 
 
 def later_document(operations: Iterable[Operation], unreachable: Iterable[str]) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from tests.builders import eviction, repo_files_for, to_yaml
 from tests.cli.conftest import Shell, commit, git
 from tests.folders import FOLDER, folder
 from tests.scenarios.test_overrides_that_fail import failing_override
-from tests.views.test_plan_risk import BEGINS, scaled_down
+from tests.views.test_plan_risk import BEGINS, IN_WEB, lacking, scaled_down
 from tests.views.test_rollout_documents import whole_documents
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -78,6 +78,7 @@ def test_the_plan_has_the_fields_of_the_page(gitfleet: Shell, moving: Path) -> N
     plans = [json.loads(gitfleet("plan", moving, "--clusters", how, "-o", "json").out) for how in ("live", "none")]
     assert all(plan["rollouts"] == [] for plan in plans)
     plans.append({"rollouts": whole_documents()})
+    plans.append({"missingNamespaces": lacking((IN_WEB,))})
     plans.append({"risk": {"scaledDown": scaled_down(0, BEGINS, replicas=6)}})
 
     assert set().union(*map(fields_of, plans)) == fields_of(page)

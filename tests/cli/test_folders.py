@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 from gitfleet.cli.texts import CliText
 from gitfleet.reconcile.texts import ReconcileText
@@ -25,12 +26,18 @@ FILES = {
 }
 
 
+def of_apps(document: dict[str, Any]) -> dict[str, Any]:
+    """The placement apps of a plan."""
+    (apps,) = (placement for placement in document["placements"] if placement["name"] == "apps")
+    return dict(apps)
+
+
 def test_variants_are_planned_explained_and_listed(gitfleet: Shell, fleet: Path) -> None:
     commit(fleet, FILES)
     checked = gitfleet("validate", fleet)
     assert (checked.code, checked.out) == (0, ""), checked
     planned = json.loads(gitfleet("plan", fleet, "-o", "json").out)
-    (apps,) = (placement for placement in planned["placements"] if placement["name"] == "apps")
+    apps = of_apps(planned)
     chosen = {row["clusterName"]: row["variants"] for row in apps["clusters"] if "variants" in row}
     assert (chosen["eu-north-1"], chosen["us-west-1"]) == ({"apps": "prod"}, {"apps": "rest"})
     variants = {(o["clusterName"], o.get("variant")) for o in apps["operations"] if o["object"]["kind"] == "ConfigMap"}
@@ -55,6 +62,24 @@ def test_plan_says_which_variant_a_changed_label_brings(gitfleet: Shell, fleet: 
     assert gitfleet("run", "--until-settled", fleet).code == 0
     commit(fleet, {path: text.replace("staging", "prod") for path, text in STAGING.items()})
     assert "the variants change: apps: prod, was rest" in gitfleet("plan", fleet).out
+
+
+def test_plan_names_the_clusters_that_lack_a_namespace(gitfleet: Shell, fleet: Path) -> None:
+    bare = folder("apps", ("prod", "prod", PROD), REST, namespace="apps")
+    namespace = {"resources/apps/prod/ns.yaml": to_yaml(builders.namespace("apps"))}
+    commit(fleet, {**FILES, f"resources/apps/{FOLDER}": to_yaml(bare), **namespace})
+    document = json.loads(gitfleet("plan", fleet, "-o", "json").out)
+    (row,) = document["missingNamespaces"]
+    rows = of_apps(document)["clusters"]
+    chosen = {row["clusterName"]: row["variants"]["apps"] for row in rows if "variants" in row}
+    assert row == {"name": "apps", "clusters": [n for n, v in sorted(chosen.items()) if v == "rest"]}
+    assert row["clusters"] and "prod" in chosen.values()
+    text, markdown = (gitfleet("plan", fleet, "-o", form).out for form in ("text", "markdown"))
+    start = CliText.NAMESPACE_MISSING(name="apps", clusters="").partition("apps")[0]
+    assert f"{start}apps" in text and f"{start}apps" in markdown
+
+    commit(fleet, {"gitfleet.yaml": to_yaml(builders.fleet_config(existingNamespaces=["apps"]))})
+    assert json.loads(gitfleet("plan", fleet, "-o", "json").out)["missingNamespaces"] == []
 
 
 def test_placements_that_wait_for_each_other_are_an_error_however_they_select(gitfleet: Shell, fleet: Path) -> None:

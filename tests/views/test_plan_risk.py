@@ -7,16 +7,20 @@ from typing import Any
 
 import pytest
 
+from gitfleet.api.clusters import ClusterStatus, MemberCluster
+from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.inventory import InventoryEntry
-from gitfleet.api.objects import ObjectKey
+from gitfleet.api.objects import Identity, ObjectKey
+from gitfleet.api.placements import PlacementKey
 from gitfleet.api.workload_records import ClusterRolloutStatus
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import Delete
+from gitfleet.model.removals import WantedObjects
 from gitfleet.model.state import FleetState
 from gitfleet.model.works import Work
-from gitfleet.views.plan_risk import risk_document
+from gitfleet.views.plan_risk import missing_namespaces, risk_document
 from gitfleet.workload.phases import Phase
 from tests.builders import manifest_of
 from tests.gates import permit
@@ -99,3 +103,42 @@ def test_where_nothing_is_placed_there_is_no_share() -> None:
     empty = FleetState()
     decision = Decision(inputs=Inputs(desired=Desired(commit="c"), before=empty, observations={}, now=T0), after=empty)
     assert risk_document(decision, [delete("c1", A.key)], [])["delete"]["percent"] is None
+
+
+IN_WEB, SPACE = A.key.identity, ("", "Namespace", "", "web")
+
+
+def lacking(
+    *contents: tuple[Identity, ...] | None,
+    namespace: str = "",
+    present: tuple[str, ...] = (),
+    owned: bool = False,
+    existing: tuple[str, ...] = (),
+) -> list[dict[str, Any]]:
+    """The Namespaces that a cluster lacks where placements want these objects there."""
+    wanted = {PlacementKey(namespace, f"p{index}"): {"c1": content} for index, content in enumerate(contents)}
+    status = ClusterStatus(namespaces=dict.fromkeys(present, ""))
+    after = FleetState(clusters={"c1": MemberCluster(name="c1", status=status)}, wanted=WantedObjects(wanted))
+    of_namespace = entry(ObjectKey("", "v1", "Namespace", "", "web"))
+    before = FleetState(inventory={"c1": {of_namespace.key: of_namespace}} if owned else {})
+    desired = Desired(commit="c", objects={"fleetconfigs": {"fleet": FleetConfig(existing_namespaces=existing)}})
+    inputs = Inputs(desired=desired, before=before, observations={}, now=T0)
+    return missing_namespaces(Decision(inputs=inputs, after=after))
+
+
+@pytest.mark.parametrize(
+    ("found", "lacks"),
+    [
+        (lacking((IN_WEB,)), True),
+        (lacking((IN_WEB, SPACE)), False),
+        (lacking((IN_WEB,), (SPACE,)), False),
+        (lacking((IN_WEB,), present=("web",)), False),
+        (lacking((IN_WEB,), present=("web",), owned=True), True),  # gitfleet's own goes
+        (lacking((IN_WEB,), existing=("w*",)), False),
+        (lacking((IN_WEB,), namespace="web"), False),  # a ResourcePlacement waits for its namespace
+        (lacking(None), False),
+        (lacking((("", "ConfigMap", "default", "a"),)), False),
+    ],
+)
+def test_namespaces_that_nothing_brings_to_a_cluster(found: list[dict[str, Any]], lacks: bool) -> None:
+    assert found == ([{"name": "web", "clusters": ["c1"]}] if lacks else [])
