@@ -90,7 +90,7 @@ class Charts:
 
         def build() -> desired.SourceFile:
             chart, names = _chart(folder, value, release, listing, read)
-            parsed = rendered(self.renderer, chart, release.chart, value.hooks, names)
+            parsed = rendered(self.renderer, chart, release.chart, value, names)
             sources = tuple(sorted((*release.paths, release.chart)))
             crds = tuple(definitions(chart)) if value.skip_crds else ()
             return desired.SourceFile(

@@ -39,6 +39,8 @@ from gitfleet.ports.helm import HelmRenderer
 from gitfleet.ports.kustomize import KustomizeBuilder
 
 _MOST_PLUGINS: Final = 10_000
+_MOST_NAMESPACES: Final = 2
+"""So many are looked for: a base with charts is built for one."""
 
 
 @dataclass(frozen=True)
@@ -216,8 +218,7 @@ class Kustomizer:
         for inflation in closure.charts:
             namespace = inflation.namespace(namespaces[inflation.folder]) or fallback or "default"
             chart, names = inflation.rendering(namespace, contents)
-            hooks = inflation.chart.release.hooks
-            placed = rendered(self.renderer, chart, inflation.path, hooks, names).documents
+            placed = rendered(self.renderer, chart, inflation.path, inflation.chart.release, names).documents
             documents.setdefault(posixpath.join(inflation.folder, RESOURCE), []).extend(placed)
             crds += definitions(chart) if chart.skip_crds else ()
         return {path: resource_of(placed) for path, placed in documents.items()}, tuple(crds)
@@ -248,14 +249,16 @@ class _Closure:
         return self.fault if self.faulty_file in ("", reported_at) else of_file(self.faulty_file, self.fault)
 
     def namespaces(self, root: str) -> dict[str, set[str]]:
-        """The namespaces with which each kustomization is built: its own, or else those of what builds on it."""
+        """The namespaces with which each kustomization is built: its own, or else those of what builds on it. Of
+        several, two."""
         namespaces: dict[str, set[str]] = {folder: set() for folder in self.builds_on}
         waiting = [(root, "")]
         while waiting:
             folder, outer = waiting.pop()
             own, further = self.builds_on[folder]
-            if (namespace := own or outer) not in namespaces[folder]:
-                namespaces[folder].add(namespace)
+            namespace, seen = own or outer, namespaces[folder]
+            if namespace not in seen and len(seen) < _MOST_NAMESPACES:
+                seen.add(namespace)
                 waiting += [(base, namespace) for base in further]
         return namespaces
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Final
 
 from gitfleet import desired
-from gitfleet.api.helm_releases import HelmRelease, Hooks
+from gitfleet.api.helm_releases import HelmRelease
 from gitfleet.errors import BadInput
 from gitfleet.formats.sops import is_sops_encrypted
 from gitfleet.formats.yaml_reader import Document, ParsedFile
@@ -93,7 +93,7 @@ def _is_encrypted(values: bytes) -> bool:
 
 
 def rendered(
-    renderer: HelmRenderer, chart: Chart, folder: str, hooks: Hooks | None, names: Sequence[str]
+    renderer: HelmRenderer, chart: Chart, folder: str, release: HelmRelease, names: Sequence[str]
 ) -> ParsedFile:
     """What a release of the chart in a folder places. `names` are those that its values have in the repo.
 
@@ -102,8 +102,8 @@ def rendered(
     """
     try:
         first = parsed_output("helm", renderer.render(chart))
-        documents = without_hooks(first.documents, hooks)
-        if unequal := differences(documents, without_hooks(_rendered_again(renderer, chart), hooks)):
+        documents = without_hooks(first.documents, release.hooks)
+        if unequal := differences(documents, without_hooks(_rendered_again(renderer, chart), release.hooks)):
             more = f" and {len(unequal) - _MOST_NAMED} more" if len(unequal) > _MOST_NAMED else ""
             named = ", ".join(unequal[:_MOST_NAMED]) + more
             sentence = PayloadText.RENDERS_SOMETHING_ELSE_EACH_TIME(chart=folder, named=named)

@@ -122,9 +122,10 @@ class Dependencies:
 
     def cycles(self) -> Iterator[tuple[str, list[PlacementKey]]]:
         """The placements that wait for themselves, over others, each with a folder that has to wait for less."""
+        awaited = {key: self._awaited(key) for key in sorted(self.selected)}
         reported: set[PlacementKey] = set()
-        for key in sorted(self.selected):
-            if key not in reported and (cycle := cycle_of(key, self._awaited)):
+        for key in awaited:
+            if key not in reported and (cycle := cycle_of(key, awaited.__getitem__)):
                 reported.update(cycle)
                 yield min(self._waiting_for(*pair) for pair in pairwise(cycle)), cycle
 
