@@ -203,7 +203,10 @@ class Kustomizer:
             charts = {inflation.path for inflation in closure.charts}
             output = output_of("kustomize", built, closure.paths | of_charts | closure.folders | charts)
             if output.parsed is not None and charts:
-                output = replace(output, parsed=without_marks(output.parsed), definitions=crds)
+                own, _ = closure.builds_on[
+                    folder
+                ]  # older kustomizes give it to the objects of charts, newer ones do not
+                output = replace(output, parsed=without_marks(output.parsed), namespace=own, definitions=crds)
             return output
 
         return self._outputs.output(key, build, lambda message: without_secrets(message, folder, files))

@@ -254,6 +254,24 @@ def test_crds_that_a_chart_leaves_out_say_which_objects_get_a_namespace(process:
     assert (errors(desired), placed(desired)) == ([], [*crds, "Widget/apps/one"])
 
 
+@pytest.mark.parametrize(
+    ("namespace", "fields", "where"),
+    [("shop", {}, "shop"), ("", {"namespace": "shop"}, None)],
+)
+def test_an_object_of_a_chart_without_a_namespace_gets_that_of_the_kustomization(
+    process: Process, namespace: str, fields: dict[str, str], where: str | None
+) -> None:
+    bare = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: made}\n"
+    files = {**chart(template=bare), **kustomization(inflating(**fields), namespace=namespace)}
+    desired = process.read(
+        {**files, "resources/shop.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n"}
+    )
+    assert placed(desired) == ([f"ConfigMap/{where}/made"] if where else [])
+    assert ["PAYLOAD_NEEDS_NAMESPACE"] * (where is None) == [
+        f.code for f in desired.faults if f.severity.value == "error"
+    ]
+
+
 def test_a_base_is_built_for_one_namespace(process: Process) -> None:
     base = {**chart(f"{APP}/charts/web", SIMPLE), **kustomization(inflating())}
     overlays = {

@@ -20,7 +20,8 @@ class SourceFile:
 
     `parsed` is None when the bytes were not read; `why` may say so in words. `reading` is what `read_file` said of the
     same path and blob before, if the caller kept it: the file is then not read again. `sources` are the files and
-    folders of which it was built, `namespace` is that of a Helm release, `definitions` are the CRDs that it skips.
+    folders of which it was built, `namespace` is that of a Helm release, or of a
+    kustomization with charts, `definitions` are the CRDs that it skips.
     """
 
     blob: str
