@@ -24,6 +24,7 @@ from threading import Thread
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 
 from tests.cli.conftest import GIT, commit, git, make_repo
 
@@ -31,10 +32,12 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PAGES += sorted((ROOT / "examples").glob("*-rollout/README.md"))
 MOST_NOT_RUN = 3
-EACH_TIME = {"README.md"}
+BUILT = {"docs/bring-your-app.md"}
+"""The pages whose commands build folders, with the real kustomize and Helm."""
+EACH_TIME = {"README.md", "docs/bring-your-app.md"}
 """The pages whose commands `make test` runs; those of the others are run by `make soak`."""
 _FENCE = re.compile(r"^(?:<!-- (?P<marker>[^\n]*?) -->\n)?```sh\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
-_OF_ANOTHER_PROGRAM = re.compile(r"`(?:git|dask|kubectl) ")
+_OF_ANOTHER_PROGRAM = re.compile(r"`(?:git|dask|kubectl|helm) ")
 """A command in a sentence whose options are not gitfleet's: `git init --bare`."""
 _PYTHON = re.compile(r"^```python\n(?P<code>.*?)^```$(?:\n\n```text\n(?P<printed>.*?)^```$)?", re.MULTILINE | re.DOTALL)
 
@@ -138,13 +141,17 @@ def shell(home: Path, text: str, folder: Path | None = None, proxy: str = "") ->
     )
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
+def pages(*, built: bool) -> list[ParameterSet]:
+    """The pages whose commands need kustomize and Helm, or all others."""
+    names = {str(page.relative_to(ROOT)): page for page in PAGES}
+    return [
         pytest.param(page, id=name, marks=() if name in EACH_TIME else pytest.mark.soak("pages"))
-        for name, page in ((str(page.relative_to(ROOT)), page) for page in PAGES)
-    ],
-)
+        for name, page in names.items()
+        if (name in BUILT) is built
+    ]
+
+
+@pytest.mark.parametrize("page", pages(built=False))
 def test_the_commands_of_a_page(page: Path, place: Path, prometheus: str) -> None:
     if "examples" in page.relative_to(ROOT).parts or page.stem == "git-server-rules":
         shutil.copytree(ROOT / "examples", place / "fleet" / "examples")
@@ -156,6 +163,14 @@ def test_the_commands_of_a_page(page: Path, place: Path, prometheus: str) -> Non
         assert done.returncode == block.code, said
         assert "Traceback" not in done.stderr, said
         assert not block.asks or json.loads(done.stdout)["status"] == "success", said
+
+
+@pytest.mark.parametrize("page", pages(built=True))
+def test_the_commands_of_a_page_with_built_folders(
+    page: Path, place: Path, kustomize: Path, helm: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{kustomize.parent}:{helm.parent}", prepend=os.pathsep)
+    test_the_commands_of_a_page(page, place, "")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,4 @@
+{{- define "helm-hello.labels" -}}
+app: {{ .Release.Name }}
+chart: {{ .Chart.Name }}
+{{- end -}}
