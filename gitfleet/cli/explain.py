@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -67,9 +67,7 @@ def explain(
         for line in sentences(placement, rows[0]):
             show_wrapped(line, "  ")
     else:
-        wide = output == "wide"
-        columns = ("CLUSTER", "PICKED", "STATE", "SNAPSHOT", *(("SPREAD", "AFFINITY") if wide else ()), "WHY")
-        print_table(columns, [_cells(row, wide) for row in rows])
+        _print_rows(rows, output == "wide")
 
 
 def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[dict[str, str], list[JsonObject]] | None:
@@ -113,15 +111,31 @@ def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[dict[
     return views.standing_lines(record, beside), rows
 
 
-def _cells(row: Mapping[str, Any], wide: bool) -> tuple[str, ...]:
-    score = row["clusterScore"]
-    scores = (str(score["topologySpreadScore"]), str(score["affinityScore"])) if score else ("-", "-")
+def _print_rows(rows: Sequence[Mapping[str, Any]], wide: bool) -> None:
+    further: list[tuple[str, Callable[[Mapping[str, Any]], str]]] = []
+    if any(row.get("variants") for row in rows):
+        further.append(("VARIANTS", _variants))
+    if wide:
+        further += [("SPREAD", _score("topologySpreadScore")), ("AFFINITY", _score("affinityScore"))]
+    columns = ("CLUSTER", "PICKED", "STATE", "SNAPSHOT", *(title for title, _ in further), "WHY")
+    print_table(columns, [_cells(row, [cell(row) for _, cell in further]) for row in rows])
+
+
+def _variants(row: Mapping[str, Any]) -> str:
+    return ",".join(f"{chosen['folder']}={chosen['variant'] or '-'}" for chosen in row.get("variants", ())) or "-"
+
+
+def _score(name: str) -> Callable[[Mapping[str, Any]], str]:
+    return lambda row: str(row["clusterScore"][name]) if row["clusterScore"] else "-"
+
+
+def _cells(row: Mapping[str, Any], further: Sequence[str]) -> tuple[str, ...]:
     return (
         row["clusterName"],
         "yes" if row["selected"] else "no",
         row["state"] or "-",
         snapshot_index(row["appliedSnapshot"]) or "-",
-        *(scores if wide else ()),
+        *further,
         why(row),
     )
 

@@ -47,6 +47,9 @@ def test_variants_are_planned_explained_and_listed(gitfleet: Shell, fleet: Path)
     assert gitfleet("run", "--until-settled", fleet).code == 0
     assert re.search(r"apps-eu-north-1-.* apps=prod ", gitfleet("get", "bindings", "-o", "wide", "-C", fleet).out)
     assert "apps: variant prod (env=prod)" in gitfleet("explain", "apps", "eu-north-1", "-C", fleet).out
+    table = gitfleet("explain", "apps", "-C", fleet).out
+    assert re.search(r"^CLUSTER +PICKED +STATE +SNAPSHOT +VARIANTS +WHY\neu-north-1 +yes +Bound +0 +apps=prod +", table)
+    assert "VARIANTS" not in gitfleet("explain", "web", "-C", fleet).out
     assert "apps: variant rest" in gitfleet("explain", "apps", "us-west-1", "-C", fleet).out
 
     commit(fleet, {"resources/apps/prod/settings.yaml": settings(variant="new")})
