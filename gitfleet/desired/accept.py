@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from gitfleet.api import write
 from gitfleet.api.clusters import ClusterStatus, MemberCluster
@@ -14,6 +14,9 @@ from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState
+
+_Key = TypeVar("_Key", PlacementKey, str)
+_Value = TypeVar("_Value", Placement, MemberCluster)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,28 +35,27 @@ def accept(desired: Desired, before: FleetState, now: datetime, failures: Failur
     seen gone), unless the commit holds removals (invariant 2: a file that cannot be read takes nothing away). One that
     cannot be accepted is as it was before, or is left out when it is new.
     """
-    placements: dict[PlacementKey, Placement] = {}
-    for key, record in before.placements.items():
-        if key not in desired.placements:
-            leaving = record.placement
-            placements[key] = leaving if desired.refused or leaving.deleting else replace(leaving, deleting=now)
-    for key, placement in desired.placements.items():
-        accepted = before.placements[key].placement if key in before.placements else None
-        checked = failures.contain(Subject.of_placement(key), accepted, _placement, placement, accepted)
-        if checked is not None:
-            placements[key] = checked
-    clusters: dict[str, MemberCluster] = {}
-    for name, member in before.clusters.items():
-        if name not in desired.clusters:
-            clusters[name] = member if desired.refused or member.deleting else replace(member, deleting=now)
-    for name, cluster in desired.clusters.items():
-        previous = before.clusters.get(name)
-        member_checked = failures.contain(Subject("MemberCluster", name), previous, _cluster, cluster, previous)
-        if member_checked is not None:
-            clusters[name] = member_checked
+    former = {key: record.placement for key, record in before.placements.items()}
+
+    def accepted(
+        objects: Mapping[_Key, _Value],
+        known: Mapping[_Key, _Value],
+        merge: Callable[[_Value, _Value | None], _Value],
+        subject: Callable[[_Key], Subject],
+    ) -> dict[_Key, _Value]:
+        values: dict[_Key, _Value | None] = {
+            key: value if desired.refused or value.deleting else replace(value, deleting=now)
+            for key, value in known.items()
+            if key not in objects
+        }
+        for key, value in objects.items():
+            previous = known.get(key)
+            values[key] = failures.contain(subject(key), previous, merge, value, previous)
+        return {key: checked for key in sorted(values) if (checked := values[key]) is not None}
+
     return Accepted(
-        placements={key: placements[key] for key in sorted(placements)},
-        clusters={name: clusters[name] for name in sorted(clusters)},
+        placements=accepted(desired.placements, former, _placement, Subject.of_placement),
+        clusters=accepted(desired.clusters, before.clusters, _cluster, lambda name: Subject("MemberCluster", name)),
     )
 
 

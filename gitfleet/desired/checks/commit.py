@@ -15,6 +15,7 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.definitions import definition_of
 from gitfleet.api.envelopes import carried
 from gitfleet.api.fleet import FleetConfig
+from gitfleet.api.kinds import KINDS
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.objects import GroupKind, Identity, Manifest, Origin
 from gitfleet.api.placements import Placement, PlacementKey
@@ -92,21 +93,23 @@ class Commit:
         return by_name
 
     def is_refused(self, kind: str, name: str, namespace: str = "") -> bool:
-        """Whether the commit has an object of this name with an error: then it is not missing."""
-        return (kind, namespace, name) in self._refused_names
+        """Whether the payload has an object of this name with an error: then it is not missing."""
+        return (kind, namespace, name) in self._refused_payload
 
     @cached_property
-    def _refused_names(self) -> Collection[tuple[str, str, str]]:
+    def _refused_payload(self) -> Collection[tuple[str, str, str]]:
         return {identity[1:] for identity in self.refused}
 
-    def lacks(self, key: PlacementKey) -> bool:
-        """Whether no file has a placement, not even with an error."""
-        is_there = key.name in self.named(Placement, key.namespace)
-        return not is_there and not self.is_refused(key.kind, key.name, key.namespace)
+    def missing(self, kind: type, name: str, otherwise: str, namespace: str = "") -> str:
+        """Return the hint about an object of one of our kinds that no file has, not even with an error; "" where one
+        has it."""
+        names: Mapping[str, Any] = self.named(kind, namespace)
+        is_there = name in names or (kind, namespace, name) in self._refused_names
+        return "" if is_there else self.hint(name, names, otherwise)
 
-    def lacks_cluster(self, name: str) -> bool:
-        """Whether no file has a cluster, not even with an error."""
-        return name not in self.named(MemberCluster) and not self.is_refused("MemberCluster", name)
+    @cached_property
+    def _refused_names(self) -> Collection[tuple[type, str, str]]:
+        return {(KINDS[identity[:2]].declaration, *identity[2:]) for identity in self.refused if identity[:2] in KINDS}
 
     def hint(self, name: str, names: Collection[str], otherwise: str) -> str:
         """End a sentence about a name that does not exist with the nearest one, or with what else to do. A commit with

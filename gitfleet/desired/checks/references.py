@@ -19,8 +19,7 @@ from gitfleet.api.pins import Pin
 from gitfleet.api.placements import RENAMED_FROM, Placement, PlacementKey, SelectionScope
 from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.runs import placement_of
-from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, StagedRun, StagedStrategy, strategy_kind
-from gitfleet.api.values import NamespacedName
+from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, StagedRun, StagedStrategy
 from gitfleet.api.workload_rollouts import AppRollout
 from gitfleet.desired.checks.commit import Commit, Refusal, any_matches, noted
 from gitfleet.desired.reading.files import ReadObject
@@ -75,9 +74,7 @@ def _resources(placement: Placement, commit: Commit) -> Iterator[Break]:
         if not is_selectable(selector.group, selector.kind):
             continue
         if (selector.group, selector.kind) == FOLDER:
-            folders = commit.named(Folder)
-            if selector.name and selector.name not in folders and not commit.is_refused(selector.kind, selector.name):
-                hint = commit.hint(selector.name, folders, _CORRECT)
+            if selector.name and (hint := commit.missing(Folder, selector.name, _CORRECT)):
                 yield (*location, "name"), DesiredText.SELECTS_NO_NAME(kind=selector.kind, hint=hint)
             continue
         if selector.name and not any(commit.has_payload(*place[:2], space, selector.name) for space in {home, ""}):
@@ -109,12 +106,11 @@ def _of_override(override: Override, commit: Commit) -> Iterator[Break]:
 
 def _of_folder(folder: Folder, commit: Commit) -> Iterator[Break]:
     for index, dependency in enumerate(folder.depends_on):
-        at, folders = ("spec", "dependsOn", index), commit.named(Folder)
+        at = ("spec", "dependsOn", index)
         if dependency.folder is None:
             key = PlacementKey("", dependency.placement or "")
             yield from _placement((*at, "placement"), key, DesiredText.NEVER_SATISFIED(), commit)
-        elif dependency.folder not in folders and not commit.is_refused(FOLDER.kind, dependency.folder):
-            hint = commit.hint(dependency.folder, folders, _CORRECT)
+        elif hint := commit.missing(Folder, dependency.folder, _CORRECT):
             yield (*at, "folder"), DesiredText.NAMES_FOLDER_NOT_REPO(hint=hint)
 
 
@@ -146,10 +142,7 @@ def _of_run(run: StagedRun, commit: Commit) -> Iterator[Break]:
     if record is None or not has_begun or not record.finished:
         consequence = DesiredText.RUN_FAILS() if has_begun else DesiredText.RUN_CANNOT_BEGIN()
         yield from _placement(("spec", "placementName"), placement_of(run), consequence, commit)
-    strategies, namespace = commit.named(StagedStrategy, run.key.namespace), run.key.namespace
-    is_there = run.strategy_name in strategies
-    if not (has_begun or is_there or commit.is_refused(strategy_kind(namespace), run.strategy_name, namespace)):
-        hint = commit.hint(run.strategy_name, strategies, _CORRECT)
+    if not has_begun and (hint := commit.missing(StagedStrategy, run.strategy_name, _CORRECT, run.key.namespace)):
         yield ("spec", "stagedRolloutStrategyName"), DesiredText.NAMES_STRATEGY_NOT_REPO(hint=hint)
 
 
@@ -162,15 +155,13 @@ def _of_eviction(eviction: Eviction, commit: Commit) -> Iterator[Break]:
 
 
 def _of_approval(approval: Approval, commit: Commit) -> Iterator[Break]:
-    key, stage = NamespacedName(approval.key.namespace, approval.parent_run or ""), approval.target_stage
-    kind = "StagedUpdateRun" if key.namespace else "ClusterStagedUpdateRun"
-    if stage is None or commit.is_refused(kind, key.name, key.namespace):
+    namespace, name, stage = approval.key.namespace, approval.parent_run or "", approval.target_stage
+    if stage is None:
         return
-    runs = commit.named(StagedRun, key.namespace)
-    if (run := runs.get(key.name)) is None:
-        hint = commit.hint(key.name, runs, _REMOVE)
+    run = commit.named(StagedRun, namespace).get(name)
+    if hint := commit.missing(StagedRun, name, _REMOVE, namespace):
         yield ("spec", "parentStageRollout"), DesiredText.NAMES_RUN_NOT_REPO(hint=hint)
-    elif (stages := _stages(run, commit)) and stage not in stages:
+    elif run is not None and (stages := _stages(run, commit)) and stage not in stages:
         hint = commit.hint(stage, stages, _REMOVE)
         yield ("spec", "targetStage"), DesiredText.NAMES_STAGE_RUN_NOT(hint=hint)
 
@@ -185,14 +176,12 @@ def _stages(run: StagedRun, commit: Commit) -> set[str]:
 
 def _of_freeze_override(override: FreezeOverride, commit: Commit) -> Iterator[Break]:
     windows = {window.name for window in commit.config.freeze_windows}
-    for field, names, existing in (
-        ("windows", override.windows, windows),
-        ("freezes", override.freezes, commit.named(Freeze)),
-    ):
-        for index, name in enumerate(names):
-            if name not in existing and not commit.is_refused("Freeze", name):
-                hint = commit.hint(name, existing, _REMOVE)
-                yield ("spec", field, index), DesiredText.NAMES_NOTHING(meant=hint)
+    for index, name in enumerate(override.windows):
+        if name not in windows:
+            yield ("spec", "windows", index), DesiredText.NAMES_NOTHING(meant=commit.hint(name, windows, _REMOVE))
+    for index, name in enumerate(override.freezes):
+        if hint := commit.missing(Freeze, name, _REMOVE):
+            yield ("spec", "freezes", index), DesiredText.NAMES_NOTHING(meant=hint)
     yield from _of_scope(override.scope, ("spec", "scope"), commit)
 
 
@@ -216,14 +205,12 @@ def _of_scope(scope: FreezeScope, location: Location, commit: Commit) -> Iterato
 
 
 def _placement(location: Location, key: PlacementKey, consequence: str, commit: Commit) -> Iterator[Break]:
-    if commit.lacks(key):
-        hint = commit.hint(key.name, commit.named(Placement, key.namespace), _CORRECT)
+    if hint := commit.missing(Placement, key.name, _CORRECT, key.namespace):
         yield location, DesiredText.NAMES_PLACEMENT_NOT_REPO(so=consequence, hint=hint)
 
 
 def _cluster(location: Location, name: str, consequence: str, commit: Commit) -> Iterator[Break]:
-    if commit.lacks_cluster(name):
-        hint = commit.hint(name, commit.named(MemberCluster), _CORRECT)
+    if hint := commit.missing(MemberCluster, name, _CORRECT):
         yield location, DesiredText.NAMES_CLUSTER_NOT_REPO(so=consequence, hint=hint)
 
 

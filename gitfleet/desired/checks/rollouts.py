@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from gitfleet.api import Break, Location
@@ -26,10 +25,8 @@ _TARGET: Final = ("spec", "targetRef")
 _KINDS: Final = ", ".join(sorted(kind.kind for kind in WORKLOAD_KINDS))
 _Clusters = Mapping[str, Mapping[str, str]]
 """The labels of each cluster by its name."""
-_EVERY: Final = "*every*"
-"""Stands for all clusters, or components, of a rollout that selects none of them."""
-_SOME: Final = "*some*"
-"""Stands for any cluster, or component, that an earlier rollout is for."""
+_Selected = Mapping[str, None] | None
+"""The names of the clusters that a rollout selects, in order; None for every one."""
 _Workload = Identity | tuple[str, PlacementKey]
 """A workload, or one of those that a placement has in a namespace."""
 
@@ -142,64 +139,30 @@ def _one_way(plan: RolloutPlan) -> Iterator[Break]:
             yield ("spec", "rolloutPlan", *place, "onFailure"), DesiredText.CANNOT_GO_BACK_DAEMON_SET()
 
 
-@dataclass(slots=True)
-class _Taken:
-    """Which rollouts move a workload, by component and cluster, so that no two of them need be compared that have
-    nothing in common."""
-
-    clusters: _Clusters
-    earlier: list[tuple[ReadObject, WorkloadRollout]] = field(default_factory=list)
-    _numbers: dict[tuple[_Workload, str, str], list[int]] = field(default_factory=dict)
-    _selected: dict[int, tuple[str, ...] | None] = field(default_factory=dict)
-
-    def add(self, item: ReadObject, rollout: WorkloadRollout) -> None:
-        """Note all that a rollout moves."""
-        number, on, component = len(self.earlier), self._clusters_of(rollout), _component(rollout)
-        self.earlier.append((item, rollout))
-        if on == ():
-            return
-        for workload, _ in _workloads(rollout):
-            for of in (component or _EVERY, _SOME):
-                for cluster in (*(on if on is not None else (_EVERY,)), _SOME):
-                    self._numbers.setdefault((workload, of, cluster), []).append(number)
-
-    def before(self, workload: _Workload, rollout: WorkloadRollout) -> Iterator[tuple[ReadObject, str]]:
-        """Those that move a workload of the rollout already, in order, with the first cluster that both are for ("":
-        both are for every one)."""
-        on, component = self._clusters_of(rollout), _component(rollout)
-        if on == ():
-            return
-        numbers = set[int]()
-        for of in (component, _EVERY) if component else (_SOME,):
-            for cluster in (*on, _EVERY) if on is not None else (_SOME,):
-                numbers.update(self._numbers.get((workload, of, cluster), ()))
-        for number in sorted(numbers):
-            item, earlier = self.earlier[number]
-            yield item, _first(on, self._clusters_of(earlier))
-
-    def _clusters_of(self, rollout: WorkloadRollout) -> tuple[str, ...] | None:
-        """The clusters that a rollout selects, by name; None for every one."""
-        selector = rollout.clusters
-        if selector is None:
-            return None
-        if id(rollout) not in self._selected:
-            names = (name for name, labels in self.clusters.items() if selector.matches(labels))
-            self._selected[id(rollout)] = tuple(sorted(names))
-        return self._selected[id(rollout)]
-
-
 def _same_workload(rollouts: Sequence[tuple[ReadObject, WorkloadRollout]], clusters: _Clusters) -> Iterator[Refusal]:
     """Refuse rollouts of a workload that an earlier one moves on one of their clusters."""
-    taken = _Taken(clusters)
+    movers: dict[_Workload, list[tuple[ReadObject, str, _Selected]]] = {}
     for item, rollout in rollouts:
+        selector, component = rollout.clusters, _component(rollout)
+        selected: _Selected = None
+        if selector is not None:
+            selected = dict.fromkeys(name for name in sorted(clusters) if selector.matches(clusters[name]))
         refusals = [
-            (item, (place, _sentence(earlier, where)))
+            (item, (place, _sentence(mover, where)))
             for workload, place in _workloads(rollout)
-            for earlier, where in taken.before(workload, rollout)
+            for mover, moved, on in movers.get(workload, ())
+            if (not component or not moved or component == moved) and (where := _shared(selected, on)) is not None
         ]
         yield from refusals
-        if not refusals:
-            taken.add(item, rollout)
+        for workload, _ in _workloads(rollout) if not refusals else ():
+            movers.setdefault(workload, []).append((item, component, selected))
+
+
+def _shared(first: _Selected, second: _Selected) -> str | None:
+    """The first cluster that both select, "" where both select every one; None for none."""
+    if first is None or second is None:
+        return "" if first is second else next(iter(first or second or ()), None)
+    return next((name for name in first if name in second), None)
 
 
 def _sentence(earlier: ReadObject, where: str) -> str:
@@ -220,9 +183,3 @@ def _workloads(rollout: WorkloadRollout) -> Iterator[tuple[_Workload, Location]]
 def _component(rollout: WorkloadRollout) -> str:
     """The one workload of a placement that a rollout moves, "" where it does not say."""
     return next(iter(rollout.component_list), "") if isinstance(rollout, AppRollout) else ""
-
-
-def _first(first: tuple[str, ...] | None, second: tuple[str, ...] | None) -> str:
-    if first is None or second is None:
-        return next(iter(first or second or ()), "")
-    return next(name for name in first if name in set(second))

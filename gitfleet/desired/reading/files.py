@@ -19,7 +19,7 @@ from gitfleet.api.staged import Approval, StagedRun
 from gitfleet.api.texts import ApiText
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_rollouts import AppRollout, RolloutTrait
-from gitfleet.desired.reading.identity import known_scope, version_warnings, without_needless_namespace
+from gitfleet.desired.reading.identity import known_scope, scope_break, version_warnings, without_needless_namespace
 from gitfleet.desired.reading.paths import IGNORE_FILE, is_folder_file, is_ours, is_payload_path
 from gitfleet.desired.reading.payload import Decrypted, read_manifest
 from gitfleet.desired.reading.statuses import approval_warnings, with_beginning
@@ -273,12 +273,8 @@ def _top_breaks(kind: Kind, value: Mapping[str, Any], version: str) -> list[Brea
         breaks.append((("apiVersion",), sentence))
     metadata = value.get("metadata")
     namespace = metadata.get("namespace") if isinstance(metadata, Mapping) else None
-    if kind.namespaced and not namespace and isinstance(metadata, Mapping):
-        breaks.append((("metadata", "namespace"), DesiredText.REQUIRED_SINCE_NAMESPACED_KIND(kind=kind.name)))
-    if not kind.namespaced and namespace:
-        sentence = DesiredText.NOT_GO_CLUSTER_SCOPED_KIND(kind=kind.name)
-        breaks.append((("metadata", "namespace"), sentence))
-    return breaks
+    wrong = scope_break(kind.namespaced, kind.name, namespace or "", enveloped=True)
+    return breaks + ([(("metadata", "namespace"), wrong)] if wrong and isinstance(metadata, Mapping) else [])
 
 
 def _read_payload(value: JsonObject, origin: Origin, label: str, decrypted: Decrypted | None) -> _Typed:
