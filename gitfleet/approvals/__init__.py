@@ -8,7 +8,9 @@ standing(asked, approval, now, before)      the approval of an earlier commit th
 strictest(policies)                         the policy that asks for all that these ask for
 next_name(name, approvals, paths)           the name of one more approval of a request
 name_to_reject(name, approvals)             the name of an approval that rejects it
-path_of(name)                               where the file of an approval lies
+approval_path(name)                               where the file of an approval lies
+approval_text(name, ...)                    its content
+approval_branch(prefix, key)                the branch that asks for it
 
 Pure: the shell says how each approval came to the watched branch (model/approvals.py), in particular who signed.
 Source: decision record 0014.
@@ -17,10 +19,12 @@ Source: decision record 0014.
 from gitfleet.approvals.judging import judge, strictest
 from gitfleet.approvals.naming import (
     APPROVALS_FOLDER,
+    approval_branch,
+    approval_path,
+    approval_text,
     given,
     name_to_reject,
     next_name,
-    path_of,
     standing,
     unasked,
     wrong_approvals,
@@ -28,11 +32,13 @@ from gitfleet.approvals.naming import (
 
 __all__ = [
     "APPROVALS_FOLDER",
+    "approval_branch",
+    "approval_path",
+    "approval_text",
     "given",
     "judge",
     "name_to_reject",
     "next_name",
-    "path_of",
     "standing",
     "strictest",
     "unasked",

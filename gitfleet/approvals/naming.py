@@ -6,13 +6,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count
 
-from gitfleet.api.conditions import APPROVED, find_condition
+from gitfleet.api.conditions import APPROVED, Status, find_condition
 from gitfleet.api.faults import Fault, Severity
-from gitfleet.api.staged import HOLD_PREFIX, Approval
+from gitfleet.api.placements import PLACEMENT_GROUP
+from gitfleet.api.staged import DIGEST, HOLD_PREFIX, SNAPSHOT_INDEX, Approval
 from gitfleet.api.values import NamespacedName
 from gitfleet.approvals.texts import ApprovalsText
 from gitfleet.formats.near_names import is_near
 from gitfleet.formats.times import EPOCH
+from gitfleet.formats.yaml_writer import yaml_text
 from gitfleet.model.approvals import FURTHER, Asked, ByRequest
 
 APPROVALS_FOLDER = "approvals"
@@ -104,20 +106,44 @@ def next_name(name: str, approvals: Collection[NamespacedName], paths: Collectio
     """The name of one more approval of the request `name`, where the repo has these approvals, in whatever files, and
     files at these paths."""
     taken = {path.rpartition(".")[0] for path in paths}  # a .json of that name is the same approval
-    taken |= {path_of(key.name, key.namespace).removesuffix(_ENDING) for key in approvals}
+    taken |= {approval_path(key.name, key.namespace).removesuffix(_ENDING) for key in approvals}
     names = chain([name], (f"{name}{FURTHER}{number}" for number in count(2)))
-    return next(candidate for candidate in names if path_of(candidate, namespace).removesuffix(_ENDING) not in taken)
+    return next(
+        candidate for candidate in names if approval_path(candidate, namespace).removesuffix(_ENDING) not in taken
+    )
 
 
 def name_to_reject(name: str, approvals: Mapping[NamespacedName, Approval], namespace: str = "") -> str:
     """The name of an approval that rejects the request `name`: in the place of the one in the file of its name, beside
     one in another file."""
     elsewhere = (
-        a.key for a in approvals.values() if a.origin and a.origin.path != path_of(a.key.name, a.key.namespace)
+        a.key for a in approvals.values() if a.origin and a.origin.path != approval_path(a.key.name, a.key.namespace)
     )
     return next_name(name, tuple(elsewhere), (), namespace)
 
 
-def path_of(name: str, namespace: str = "") -> str:
+def approval_path(name: str, namespace: str = "") -> str:
     """Where the file of an approval lies."""
     return "/".join(filter(None, (APPROVALS_FOLDER, namespace, f"{name}{_ENDING}")))
+
+
+def approval_branch(prefix: str, key: NamespacedName) -> str:
+    """The branch that asks for the answer. No Kubernetes name has an underscore, so no two requests have one branch."""
+    return f"{prefix}{key.namespace}_{key.name}" if key.namespace else f"{prefix}{key.name}"
+
+
+def approval_text(
+    name: str, status: Status = Status.TRUE, digest: str = "", namespace: str = "", snapshot: str = ""
+) -> str:
+    """The file that approves a request, or rejects it with False; with a digest, and the index of its snapshot, it is
+    for that very request alone."""
+    place = {"namespace": namespace} if namespace else {}
+    bound = {key: value for key, value in ((DIGEST, digest), (SNAPSHOT_INDEX, snapshot)) if value}
+    return yaml_text(
+        {
+            "apiVersion": f"{PLACEMENT_GROUP}/v1beta1",
+            "kind": "ApprovalRequest" if namespace else "ClusterApprovalRequest",
+            "metadata": {"name": name, **place, **({"annotations": bound} if bound else {})},
+            "status": {"conditions": [{"type": APPROVED, "status": status.value}]},
+        }
+    )

@@ -74,7 +74,7 @@ class Rewrite:
         name, old, new = self.request().name, self.old[:_ID_DIGITS], self.new[:_ID_DIGITS]
         problem = BranchesText.REWRITTEN_NOT_COME_AFTER(branch=self.branch, new=new, old=old)
         remedy = BranchesText.NOTHING_NEW_HEAD_HAPPENS_BEFORE(old=old, name=name)
-        return Fault(approvals.path_of(name), 1, "", "", "; ".join(filter(None, (problem, self.waits, remedy))))
+        return Fault(approvals.approval_path(name), 1, "", "", "; ".join(filter(None, (problem, self.waits, remedy))))
 
     def faults(self) -> tuple[Fault, ...]:
         """The same, and a warning for each approval that counts for nothing."""

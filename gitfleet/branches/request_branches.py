@@ -12,7 +12,7 @@ from typing import ClassVar, Final
 from gitfleet.api.conditions import Status
 from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.values import NamespacedName
-from gitfleet.approvals import APPROVALS_FOLDER, next_name
+from gitfleet.approvals import APPROVALS_FOLDER, approval_branch, approval_path, approval_text, next_name
 from gitfleet.branches.log_once import WarnOnce
 from gitfleet.branches.rendered_branch import made_by_gitfleet
 from gitfleet.branches.steps import Step
@@ -22,7 +22,7 @@ from gitfleet.model.approvals import ApprovalRequest
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.publishers import Publisher, Report
 from gitfleet.ports.repos import BranchChange, HistoryReader, RepoReader, RepoWriter
-from gitfleet.views import approval_branch, approval_path, approval_requests, approval_text
+from gitfleet.views import approval_requests
 
 log = logging.getLogger(__name__)
 _TRAILER: Final = "Gitfleet-Request"

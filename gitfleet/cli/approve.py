@@ -58,8 +58,8 @@ def reject(name: str, stage: str | None, target: str | None, settings: Settings)
 def _answer(name: str, stage: str | None, target: str | None, settings: Settings, *, approved: bool) -> None:
     from gitfleet.api.conditions import Status
     from gitfleet.api.values import NamespacedName
+    from gitfleet.approvals import approval_path, approval_text
     from gitfleet.branches.person_commits import FilesChange
-    from gitfleet.views import approval_path, approval_text
     from gitfleet.wiring.hub import open_workspace
 
     status, verb = (Status.TRUE, "approve") if approved else (Status.FALSE, "reject")
@@ -141,8 +141,7 @@ def _naming(
 def _rejection(request: Asked, workspace: Workspace) -> str | None:
     """The name of the approval that rejects the hold now. BadInput for one that lies elsewhere than approvals do."""
     from gitfleet.api.conditions import APPROVED, Status, find_condition
-    from gitfleet.approvals import given
-    from gitfleet.views import approval_path
+    from gitfleet.approvals import approval_path, given
 
     approvals = workspace.desired_at(workspace.commit_of(None)).approvals_by_request
     for approval in given(request, approvals):

@@ -74,9 +74,7 @@ def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[dict[
     """What stands of the placement and the rows, as the state branch has them; None for a placement that it does not
     know."""
     from gitfleet import views
-    from gitfleet.api.quarantines import Quarantine
-    from gitfleet.api.runs import ApprovalRequest, RunRecord
-    from gitfleet.api.workload_records import RolloutRecord
+    from gitfleet.api.runs import RunRecord
     from gitfleet.wiring.state import NoState, open_state
 
     try:
@@ -96,19 +94,7 @@ def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[dict[
     advice = CliText.REV_WORKS_OUT_LEAD(watch_branch=settings.watch_branch or "main")
     if at is None and (newer := newer_commits(opened, advice)):
         say(newer)
-    beside = views.Recorded(
-        now=now,
-        runs=tuple(reader.each(RunRecord)),
-        requests={request.key: request for request in reader.each(ApprovalRequest)},
-        freezes=head.freezes,
-        clusters=(clusters := {cluster.name: cluster for cluster in reader.clusters()}),
-        quarantines=reader.each(Quarantine),
-        holds=reader.holds(),
-    )
-    rows = views.explanation(record, clusters, opened.profile(), views.recorded_plan(record, beside), now)
-    rows = views.with_evictions(rows, record.placement.key, reader.evictions(), reader.faults())
-    rows = views.with_rollouts(rows, record, reader.each(RolloutRecord))
-    return views.standing_lines(record, beside), rows
+    return views.explained(record, views.Recorded.read(reader, now), opened.profile())
 
 
 def _print_rows(rows: Sequence[Mapping[str, Any]], wide: bool) -> None:

@@ -50,15 +50,11 @@ from gitfleet.views import (
     PlannedReconcile,
     Recorded,
     diff_document,
-    explanation,
+    explained,
     no_placement,
     plan_document,
     questions_of,
-    recorded_plan,
     snapshots_document,
-    standing_lines,
-    with_evictions,
-    with_rollouts,
 )
 
 NOTHING = WhatIf()
@@ -197,27 +193,12 @@ class Workspace:
         return plan_document(planned)
 
     def explain(self, name: str, revision: str | None) -> tuple[dict[str, str], list[JsonObject]]:
-        """What waits of one placement, what pins it and why its last run failed, in a sentence each ("" for nothing);
-        and every cluster's part in it, chosen ones first. BadInput for a name that is not there."""
+        """See `views.explained`. BadInput for a name that is not there."""
         decision = self.decide(revision)
-        after, now = decision.after, decision.inputs.now
-        key = _placement_named(name, after)
+        after, key = decision.after, _placement_named(name, decision.after)
         profile, _ = schedule.profile_for(decision.inputs.desired.config, self.driver.plugins)
-        record = after.placements[key]
-        beside = Recorded(
-            now=now,
-            runs=after.runs.values(),
-            requests=after.approvals,
-            freezes=after.freezes,
-            clusters=after.clusters,
-            quarantines=after.quarantines.values(),
-            holds=after.holds.values(),
-        )
-        plan = decision.plans.get(key) or recorded_plan(record, beside)
-        rows = explanation(record, after.clusters, profile, plan, now)
-        rows = with_evictions(rows, key, after.evictions.values(), after.faults)
-        rows = with_rollouts(rows, record, after.rollouts.values())
-        return standing_lines(record, beside), rows
+        beside = Recorded.of(after, decision.inputs.now)
+        return explained(after.placements[key], beside, profile, decision.plans.get(key))
 
     def diff(self, name: str, cluster: str | None, revision: str | None) -> dict[str, Any]:
         """What the clusters of a placement have against what they are to have when every rollout is through, as a Diff

@@ -14,6 +14,7 @@ from gitfleet.api.bindings import is_available
 from gitfleet.api.conditions import Status
 from gitfleet.api.scenarios import Change, Entry, Gate, Removed, Scenario, Switch, Written
 from gitfleet.api.snapshots import snapshot_index
+from gitfleet.approvals import approval_path, approval_text
 from gitfleet.errors import BadInput, RetryLater
 from gitfleet.model.events import Event, EventType
 from gitfleet.model.state import FleetState
@@ -22,7 +23,7 @@ from gitfleet.simulation.cluster import SimulatedCrash
 from gitfleet.simulation.fleet import SimulatedFleet
 from gitfleet.simulation.memory_repo import MemoryRepo
 from gitfleet.simulation.rules import matches
-from gitfleet.views import approval_path, approval_text, pending_request
+from gitfleet.views import pending_request
 
 Listener = Callable[[Event, float], None]
 _MOST_RECONCILES_AT_ONCE = 50

@@ -13,7 +13,7 @@ approval_requests(state)                        what waits for a person's approv
 forge_view(state), pull_calls, status_calls, closed_by_a_person   what a forge is to show, and how it comes there
 fleet_gauges(state)                             what `/metrics` shows of a state
 notification_message(Occasion, occurrences)     what is sent to the destinations of notifications
-explanation(...), no_placement, recorded_plan(record, Recorded)   what `explain` prints
+explained(record, Recorded, ...), no_placement   what `explain` prints
 last_run_failures(runs, records)                why the last runs of placements failed
 rollout_failures(records)                       which workload rollouts failed, and why
 rollout_to_pause(kind, name, rollouts), with_pause(content, rollout, paused)    what `pause` and `resume` commit
@@ -29,20 +29,15 @@ from gitfleet.views.diff_document import (
     questions_of,
     snapshots_document,
 )
-from gitfleet.views.evictions import eviction_path, eviction_sentence, eviction_text, free_name, with_evictions
+from gitfleet.views.evictions import eviction_path, eviction_sentence, eviction_text, free_name
 from gitfleet.views.explanation import (
     Recorded,
-    explanation,
+    explained,
     no_placement,
-    recorded_plan,
-    standing_lines,
 )
 from gitfleet.views.forge import closed_by_a_person, forge_view, pull_calls, status_calls
 from gitfleet.views.holds import (
     answering_file,
-    approval_branch,
-    approval_path,
-    approval_text,
     held_line,
     held_placements_line,
     hold_document,
@@ -63,7 +58,7 @@ from gitfleet.views.plan_runs import run_sentences
 from gitfleet.views.readme import readme_text
 from gitfleet.views.requests import approval_requests
 from gitfleet.views.rollbacks import rollback_of
-from gitfleet.views.rollout_documents import placements_of_rollout, rollout_sentences, with_rollouts
+from gitfleet.views.rollout_documents import placements_of_rollout, rollout_sentences
 from gitfleet.views.runs import last_run_failures, pending_request, run_waits
 from gitfleet.views.shown import shown_object
 from gitfleet.views.tables import Table, age
@@ -78,10 +73,7 @@ __all__ = [
     "Table",
     "age",
     "answering_file",
-    "approval_branch",
-    "approval_path",
     "approval_requests",
-    "approval_text",
     "closed_by_a_person",
     "code_span",
     "describe_lines",
@@ -90,7 +82,7 @@ __all__ = [
     "eviction_path",
     "eviction_sentence",
     "eviction_text",
-    "explanation",
+    "explained",
     "fault_line",
     "fenced",
     "fleet_gauges",
@@ -121,7 +113,6 @@ __all__ = [
     "questions_of",
     "readme_text",
     "reason_sentence",
-    "recorded_plan",
     "rollback_of",
     "rollout_failures",
     "rollout_lines",
@@ -132,11 +123,8 @@ __all__ = [
     "shortened",
     "shown_object",
     "snapshots_document",
-    "standing_lines",
     "status_calls",
     "table_lines",
     "table_of",
-    "with_evictions",
     "with_pause",
-    "with_rollouts",
 ]

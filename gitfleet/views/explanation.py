@@ -15,19 +15,25 @@ from gitfleet import rollout, schedule
 from gitfleet.api.bindings import Binding, ClusterContent, is_active
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import ConditionType
+from gitfleet.api.faults import Fault
 from gitfleet.api.freeze_files import FreezeRules
 from gitfleet.api.holds import Hold
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.runs import ApprovalRequest, RunRecord
+from gitfleet.api.staged import Eviction
 from gitfleet.api.values import NamespacedName
+from gitfleet.api.workload_records import RolloutRecord
 from gitfleet.errors import BadInput
 from gitfleet.model.rolling import Frozen, PlacementGate, RolloutPlan
 from gitfleet.model.scheduling import ClusterVerdict
-from gitfleet.model.state import PlacementRecord
+from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.rollout import staged
+from gitfleet.state import StateReader
 from gitfleet.status import ClusterState, cluster_state, health_condition
+from gitfleet.views.evictions import with_evictions
 from gitfleet.views.holds import held_line
+from gitfleet.views.rollout_documents import with_rollouts
 from gitfleet.views.runs import last_run_failures
 from gitfleet.views.texts import ViewsText
 
@@ -38,7 +44,7 @@ _BY_RUNS: Final = "strategy External: "
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
     """What beside a placement's record says what it waits for, at a moment: its runs and what they asked people for,
-    freezes, clusters, quarantined content and the holds of removals."""
+    freezes, clusters, quarantined content, the holds of removals, evictions and workload rollouts."""
 
     now: datetime
     runs: Iterable[RunRecord] = ()
@@ -47,11 +53,57 @@ class Recorded:
     clusters: Clusters = field(default_factory=dict)
     quarantines: Iterable[Quarantine] = ()
     holds: Iterable[Hold] = ()
+    evictions: Iterable[Eviction] = ()
+    faults: Iterable[Fault] = ()
+    rollouts: Iterable[RolloutRecord] = ()
+
+    @classmethod
+    def of(cls, state: FleetState, now: datetime) -> Recorded:
+        """Of a state that is loaded."""
+        return cls(
+            now=now,
+            runs=state.runs.values(),
+            freezes=state.freezes,
+            requests=state.approvals,
+            clusters=state.clusters,
+            quarantines=state.quarantines.values(),
+            holds=state.holds.values(),
+            evictions=state.evictions.values(),
+            faults=state.faults,
+            rollouts=state.rollouts.values(),
+        )
+
+    @classmethod
+    def read(cls, reader: StateReader, now: datetime) -> Recorded:
+        """Of a state branch, of which only this is read."""
+        return cls(
+            now=now,
+            runs=tuple(reader.each(RunRecord)),
+            freezes=reader.head().freezes,
+            requests={request.key: request for request in reader.each(ApprovalRequest)},
+            clusters={cluster.name: cluster for cluster in reader.clusters()},
+            quarantines=reader.each(Quarantine),
+            holds=reader.holds(),
+            evictions=reader.evictions(),
+            faults=reader.faults(),
+            rollouts=reader.each(RolloutRecord),
+        )
 
     def frozen(self, record: PlacementRecord, stage: str = "") -> Mapping[str, Frozen]:
         """The clusters of a placement that are frozen for its rolling update, or for a stage of its runs."""
         names = [binding.cluster for binding in record.bindings]
         return rollout.freezes_at(self.freezes, self.now).of(record.placement.key, names, self.clusters, stage)
+
+
+def explained(
+    record: PlacementRecord, beside: Recorded, profile: schedule.Profile, plan: RolloutPlan | None = None
+) -> tuple[dict[str, str], list[JsonObject]]:
+    """What waits of one placement, what pins it and why its last run failed, in a sentence each ("" for nothing); and
+    every cluster's part in it, chosen ones first. `plan` is what the rolling update does, where that was decided."""
+    plan = plan or recorded_plan(record, beside)
+    rows = _rows(record, beside.clusters, profile, plan, beside.now)
+    rows = with_evictions(rows, record.placement.key, beside.evictions, beside.faults)
+    return _standing_lines(record, beside), with_rollouts(rows, record, beside.rollouts)
 
 
 def recorded_plan(record: PlacementRecord, beside: Recorded) -> RolloutPlan | None:
@@ -95,7 +147,7 @@ def _of_runs(record: PlacementRecord, beside: Recorded) -> RolloutPlan:
     )
 
 
-def standing_lines(record: PlacementRecord, beside: Recorded) -> dict[str, str]:
+def _standing_lines(record: PlacementRecord, beside: Recorded) -> dict[str, str]:
     """What is said of a placement's held removals, its pin, why it is kept, what its runs wait for, and its last run
     where that failed, by their fields in `explain -o json`; "" where there is none."""
     key = record.placement.key
@@ -114,7 +166,7 @@ def standing_lines(record: PlacementRecord, beside: Recorded) -> dict[str, str]:
     }
 
 
-def explanation(
+def _rows(
     record: PlacementRecord,
     clusters: Clusters,
     profile: schedule.Profile,

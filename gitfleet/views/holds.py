@@ -7,12 +7,9 @@ from typing import Any, Final
 
 from gitfleet.api.conditions import APPROVED, Conditions, ConditionType, Status, find_condition, type_of
 from gitfleet.api.holds import Hold
-from gitfleet.api.placements import PLACEMENT_GROUP, PlacementKey
-from gitfleet.api.staged import DIGEST, SNAPSHOT_INDEX
-from gitfleet.api.values import NamespacedName
-from gitfleet.approvals import path_of
+from gitfleet.api.placements import PlacementKey
+from gitfleet.approvals import approval_path, approval_text
 from gitfleet.formats.sentences import counted, named_briefly
-from gitfleet.formats.yaml_writer import yaml_text
 from gitfleet.state import StateReader
 from gitfleet.status import one_line
 from gitfleet.views.texts import ViewsText
@@ -76,33 +73,6 @@ def hold_document(hold: Hold) -> dict[str, Any]:
         "rejected": hold.answer is Status.FALSE,
         "approval": {"path": approval_path(hold.name), "content": approval_text(hold.name)},
     }
-
-
-def approval_path(name: str, namespace: str = "") -> str:
-    """Where the file lies that answers a hold or an approval request."""
-    return path_of(name, namespace)
-
-
-def approval_branch(prefix: str, key: NamespacedName) -> str:
-    """The branch that asks for the answer. No Kubernetes name has an underscore, so no two requests have one branch."""
-    return f"{prefix}{key.namespace}_{key.name}" if key.namespace else f"{prefix}{key.name}"
-
-
-def approval_text(
-    name: str, status: Status = Status.TRUE, digest: str = "", namespace: str = "", snapshot: str = ""
-) -> str:
-    """The file that approves a request, or rejects it with False; with a digest, and the index of its snapshot, it is
-    for that very request alone."""
-    place = {"namespace": namespace} if namespace else {}
-    bound = {key: value for key, value in ((DIGEST, digest), (SNAPSHOT_INDEX, snapshot)) if value}
-    return yaml_text(
-        {
-            "apiVersion": f"{PLACEMENT_GROUP}/v1beta1",
-            "kind": "ApprovalRequest" if namespace else "ClusterApprovalRequest",
-            "metadata": {"name": name, **place, **({"annotations": bound} if bound else {})},
-            "status": {"conditions": [{"type": APPROVED, "status": status.value}]},
-        }
-    )
 
 
 def answering_file(document: Mapping[str, Any]) -> str:

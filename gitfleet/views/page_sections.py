@@ -10,11 +10,11 @@ from gitfleet.api import write
 from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.runs import ApprovalRequest, RunRecord, StageStatus
 from gitfleet.api.values import NamespacedName
+from gitfleet.approvals import approval_branch, approval_path, approval_text
 from gitfleet.formats.yaml_writer import yaml_text
 from gitfleet.model.state import FleetState
 from gitfleet.rollout import staged
 from gitfleet.state import paths
-from gitfleet.views.holds import approval_branch, approval_path, approval_text
 from gitfleet.views.markdown import code_span, link, rest_lines, table_lines
 from gitfleet.views.runs import RunView, progress_of
 from gitfleet.views.texts import ViewsText

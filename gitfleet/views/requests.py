@@ -10,11 +10,12 @@ from gitfleet.api.holds import Hold
 from gitfleet.api.runs import RunRecord
 from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.api.values import NamespacedName
+from gitfleet.approvals import approval_path
 from gitfleet.formats.sentences import counted
 from gitfleet.model.approvals import ApprovalRequest
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.status import one_line
-from gitfleet.views.holds import approval_path, hold_document, hold_sentence, reason_sentence
+from gitfleet.views.holds import hold_document, hold_sentence, reason_sentence
 from gitfleet.views.runs import progress_of
 from gitfleet.views.texts import ViewsText
 

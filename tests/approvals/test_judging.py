@@ -15,8 +15,8 @@ from gitfleet.api.fleet import AllowedSigners, ApprovalPolicy
 from gitfleet.api.objects import Origin
 from gitfleet.api.staged import DIGEST, SNAPSHOT_INDEX, Approval
 from gitfleet.api.values import NamespacedName
+from gitfleet.approvals import approval_path, next_name, strictest
 from gitfleet.approvals import given as meant_for
-from gitfleet.approvals import next_name, path_of, strictest
 from gitfleet.approvals.texts import ApprovalsText
 from gitfleet.formats.git_names import GITFLEET
 from gitfleet.model.approvals import ApprovalCommit, ApprovalFacts, Asked, FactsByApproval, Verdict, by_request
@@ -293,7 +293,7 @@ def test_the_strictest_of_several_policies_asks_for_all(policies: list[ApprovalP
 
 
 def test_the_next_approval_of_a_namespace_is_in_its_folder() -> None:
-    assert (path_of("a"), path_of("a", "shop")) == ("approvals/a.yaml", "approvals/shop/a.yaml")
+    assert (approval_path("a"), approval_path("a", "shop")) == ("approvals/a.yaml", "approvals/shop/a.yaml")
     paths = ["approvals/a.yaml", "approvals/shop/a.yaml", "approvals/shop/a.2.yaml"]
     assert (next_name("a", (), paths), next_name("a", (), paths, "shop")) == ("a.2", "a.3")
     assert next_name("a", (), ["approvals/a.json", "approvals/a.2.yml"]) == "a.3"

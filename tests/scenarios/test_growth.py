@@ -15,7 +15,7 @@ from gitfleet.desired import read_desired
 from gitfleet.model.desired import Desired
 from gitfleet.model.removals import WantedObjects
 from gitfleet.removals import JudgeRequest, OrphansMemo, OrphansRequest, judge, orphans_of
-from gitfleet.views import Recorded, recorded_plan
+from gitfleet.views.explanation import Recorded, recorded_plan
 from tests import builders
 from tests.desired.commits import request_of
 from tests.removals.fleets import NOW, config_map, fleet, placed

@@ -15,7 +15,7 @@ from gitfleet.api.holds import HoldRule
 from gitfleet.api.scenarios import ClusterRule
 from gitfleet.api.texts import ApiText
 from gitfleet.api.values import NamespacedName
-from gitfleet.views import approval_path, approval_text
+from gitfleet.approvals import approval_path, approval_text
 from tests import builders
 from tests.scenarios.world import World
 

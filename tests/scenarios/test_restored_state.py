@@ -12,12 +12,12 @@ import pytest
 from gitfleet.api.conditions import Status
 from gitfleet.api.holds import HoldRule
 from gitfleet.api.objects import JsonObject
+from gitfleet.approvals import approval_path, approval_text
 from gitfleet.branches.state_trees import MOST_COMMITS
 from gitfleet.branches.texts import BranchesText
 from gitfleet.errors import BadInput, Forbidden
 from gitfleet.simulation.memory_repo import MemoryRepo
 from gitfleet.status.texts import StatusText
-from gitfleet.views import approval_path, approval_text
 from tests import builders
 from tests.adapters.git.hubs import bare, git, unsound
 from tests.properties.damaging import rewritten

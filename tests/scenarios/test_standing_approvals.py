@@ -10,13 +10,12 @@ import yaml
 
 from gitfleet.api.conditions import Status
 from gitfleet.api.values import NamespacedName
-from gitfleet.approvals import name_to_reject, next_name
+from gitfleet.approvals import approval_path, approval_text, name_to_reject, next_name
 from gitfleet.approvals.texts import ApprovalsText
 from gitfleet.branches.approval_history import ApprovalHistory
 from gitfleet.branches.request_branches import RequestBranches
 from gitfleet.desired.texts import DesiredText
 from gitfleet.loop.driver import Driver
-from gitfleet.views import approval_path, approval_text
 from tests.scenarios.explaining import open_workspace
 from tests.scenarios.staged_world import FAILED, SUCCEEDED, members, one_stage, run, said, staged
 from tests.scenarios.world import World

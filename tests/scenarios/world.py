@@ -17,6 +17,7 @@ from gitfleet.api.holds import Hold
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.scenarios import ClusterRule, MetricRule, WebhookRule
+from gitfleet.approvals import approval_path, approval_text
 from gitfleet.branches.desired_trees import DesiredTrees
 from gitfleet.branches.repository import Repository
 from gitfleet.branches.state_branch import StateBranch
@@ -41,7 +42,6 @@ from gitfleet.simulation.fleet import SimulatedFleet
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
 from gitfleet.simulation.watching import MemoryWatching
-from gitfleet.views import approval_path, approval_text
 from gitfleet.wiring.hub import simulated_clusters
 from tests.builders import path_of, repo_files_for
 
