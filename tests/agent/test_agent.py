@@ -13,6 +13,7 @@ from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.formats.yaml_writer import yaml_text
 from gitfleet.pull import read_report
+from gitfleet.pull.texts import PullText
 from tests.builders import config_map, secret
 from tests.scenarios.pull_world import PullWorld
 
@@ -70,4 +71,4 @@ def test_a_delivery_of_another_cluster_or_with_ids_of_another_form_is_not_carrie
     [config_map("default", "other", {}), config_map("kube-system", "settings", {}), secret("default", "settings", {})],
 )
 def test_the_manifest_of_another_object_is_not_applied(manifest: dict[str, Any]) -> None:
-    assert Site().carried_out(DELIVERY, manifest) == [f"{KEY}: its manifest is not in the delivery", "ok"]
+    assert Site().carried_out(DELIVERY, manifest) == [PullText.MANIFEST_NOT_DELIVERY(object=KEY), "ok"]

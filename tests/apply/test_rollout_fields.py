@@ -134,11 +134,16 @@ ENTRY = owned(DEPLOYMENT, there())
 NEWER = deployment("web:2")
 DRIFT = {"when_to_apply": "IfNotDrifted"}
 FULL = {"comparison_option": "FullComparison"}
-LEFT_BY = ApplyText.ROLLOUT_LEFT(
-    first=ApplyText.IS_AND_SHOULD_BE(
-        path="/spec/replicas", there="3", wanted="", by="", more_than_first="5, written by gitfleet-rollout"
+
+
+def _left_by(replicas: int) -> str:
+    difference = ApplyText.IS_AND_SHOULD_BE(
+        path="/spec/replicas", there=replicas, wanted=5, by=", written by gitfleet-rollout", more_than_first=""
     )
-)
+    return ApplyText.ROLLOUT_LEFT(first=difference)
+
+
+LEFT_BY = _left_by(3)
 AS_APPLIED = "as applied"
 
 
@@ -260,6 +265,6 @@ def test_each_pass_notices_what_is_held_now_and_the_inventory_has_the_digest_of_
         assert fleet.reconcile({"/spec/replicas": value}).reason == AS_APPLIED
         fleet.patch(value)
     assert fleet.reconcile({"/spec/replicas": 4, "/spec/paused": True}).reason == AS_APPLIED
-    assert fleet.reconcile({}).reason == LEFT_BY.replace("is 3", "is 4")
+    assert fleet.reconcile({}).reason == _left_by(4)
     assert fleet.reconcile({}).reason == AS_APPLIED
     assert fleet.reconcile({"/spec/replicas": 0}).reason == AS_APPLIED

@@ -105,7 +105,7 @@ def test_both_ways(gitfleet: Shell, hub: Path, site: Path, tmp_path: Path) -> No
     made, now = ended.err.splitlines()
     assert (ended.code, ended.out) == (0, "")
     assert made == CliText.MADE_BARE_REPOSITORY(folder=site)
-    assert now == f"{DELIVER} of {site} is now at {(head(hub, DELIVER) or '')[:10]}"
+    assert now == f"{DELIVER} of {site} {CliText.IS_NOW_AT()} {(head(hub, DELIVER) or '')[:10]}"
     # One branch, with its history, and nothing else that the hub has.
     refs = git(site, "for-each-ref", "--format=%(objectname) %(refname)").splitlines()
     assert refs == [f"{head(hub, DELIVER)} refs/heads/{DELIVER}"]
@@ -485,7 +485,7 @@ def test_who_loses_a_race_judges_again(
         assert (ended.code, head(far, MEMBER)) == (0, ours)
         assert CliText.WAS_ALREADY_AT() in ended.err
     else:
-        refused(ended, "is not newer than the report")
+        refused(ended, part(AgentText.NOT_NEWER_REPORT))
         assert git(far, "show", f"{MEMBER}:report.yaml") == "a newer report\n"
 
 

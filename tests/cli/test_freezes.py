@@ -11,6 +11,7 @@ from gitfleet.cli.texts import CliText
 from gitfleet.views.texts import ViewsText
 from tests import builders
 from tests.cli.conftest import Shell, commit, git
+from tests.texts import part
 
 FREEZE = builders.freeze("century", "2099-12-31T00:00:00Z", scope={"placements": ["web"]})
 WHY = "frozen by century until 2099-12-31 00:00:00 UTC (ops: no changes)"
@@ -46,8 +47,8 @@ def test_plan_says_what_waits_and_explain_the_same_before_and_after_the_reconcil
 def test_a_run_ends_where_all_that_waits_is_frozen_for_longer_than_it_may_take(gitfleet: Shell, frozen: Path) -> None:
     ended = gitfleet("run", "--until-settled", "--timeout", "40", frozen)
     assert (ended.code, WHY in ended.err) == (0, True), ended.err
-    assert "all that waits is frozen for longer than 40 s: `gitfleet get freezes`" in ended.err
-    assert "settled at commit" not in ended.err
+    assert CliText.ALL_WAITS_FROZEN_LONGER(timeout=40) in ended.err
+    assert part(CliText.SETTLED_COMMIT_PLACEMENTS) not in ended.err
 
 
 def test_get_lists_freezes_with_their_state(gitfleet: Shell, frozen: Path) -> None:
@@ -84,12 +85,12 @@ def test_get_says_whose_scope_matches_nothing(gitfleet: Shell, frozen: Path) -> 
     rows = [line.split() for line in gitfleet("get", "freezes", "-C", frozen).out.splitlines()]
     states = {"century": "Frozen", "f0": "Frozen", "f1": "NoMatch", "f2": "NoMatch", "f3": "NoMatch", "late": "Expired"}
     assert {row[0]: row[2] for row in rows[1:]} == states
-    warned = [line.split(": ", 2) for line in gitfleet("validate", "-v", frozen).out.splitlines()]
-    assert [(name, said.partition(";")[0]) for _, name, said in warned] == [
-        ("Freeze/f0", "spec.scope.placements[1]: matches no placement in the repo"),
-        ("Freeze/f1", "spec.scope.placements[0]: matches no placement in the repo"),
-        ("Freeze/f2", "spec.scope.stages[0]: matches no stage in the repo"),
-        ("Freeze/f3", "spec.scope.clusters: matches no cluster in the repo"),
+    warned = json.loads(gitfleet("validate", "-o", "json", frozen).out)["faults"]
+    assert [(fault["object"], fault["field"], fault["code"]) for fault in warned] == [
+        ("Freeze/f0", "spec.scope.placements[1]", "MATCHES_NONE"),
+        ("Freeze/f1", "spec.scope.placements[0]", "MATCHES_NONE"),
+        ("Freeze/f2", "spec.scope.stages[0]", "MATCHES_NONE"),
+        ("Freeze/f3", "spec.scope.clusters", "MATCHES_NONE"),
     ]
 
 

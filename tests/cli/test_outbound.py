@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from gitfleet.adapters.outbound.texts import OutboundText
 from gitfleet.cli.texts import CliText
 from gitfleet.fleet.texts import FleetText
 from tests.adapters.outbound.hook_server import HookServer, hook_server
@@ -218,7 +219,8 @@ def test_runs_with_an_end_ask_too(gitfleet: Shell, moving: Path, hooks: HookServ
     roll_out(moving, hooks)
     ended = gitfleet("run", moving, "--until-settled", "--timeout", 15)
     assert ended.code == 1 and hooks.got == []
-    assert f"allow it with run --allow-webhooks {hooks.host}" in " ".join(state_of(moving).split())
+    refused = OutboundText.NO_HOST_PROCESS_CALL(shown=hooks.host, option="--allow-webhooks")
+    assert refused in " ".join(state_of(moving).split())
     deadline = time.monotonic() + WAIT_SECONDS
     while "rollingState: rolloutSucceed" not in state_of(moving):
         assert time.monotonic() < deadline, state_of(moving)

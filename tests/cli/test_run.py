@@ -13,11 +13,15 @@ from pathlib import Path
 import pytest
 
 from gitfleet.branches.desired_trees import DesiredTrees
+from gitfleet.branches.texts import BranchesText
 from gitfleet.cli.texts import CliText
+from gitfleet.observe.texts import ObserveText
 from gitfleet.ports.repos import TreeEntry
+from gitfleet.rollout.texts import RolloutText
 from gitfleet.status.texts import StatusText
 from tests.cli.conftest import Shell, commit, git, with_usual_signals
 from tests.cli.test_validate import BAD
+from tests.texts import part
 
 
 def settled_at(commit: str) -> str:
@@ -31,7 +35,9 @@ def test_once_then_until_settled(gitfleet: Shell, fleet: Path) -> None:
 
     assert once.code == settled.code == 0
     assert once.out.splitlines()[-1] == ("web: " + StatusText.UPDATED_SNAPSHOT(cluster="us-east-1", snapshot="0"))
-    assert "waiting: web: us-east-1 is not Available: Deployment/web/web is not available" in once.err
+    failed = ObserveText.IS_NOT(first="Deployment/web/web", verb="available", why="", more_than_first="")
+    stuck = RolloutText.IS_NOT(cluster="us-east-1", step="Available", condition=failed)
+    assert f"waiting: web: {stuck}" in once.err
     assert settled.out.splitlines()[-1].startswith("web: Available is True: ")
     head = git(fleet, "rev-parse", "HEAD").strip()
     assert settled.err == settled_at(head[:12]) + "\n"
@@ -52,8 +58,9 @@ def test_a_commit_that_is_refused_as_a_whole_is_not_settled(
     monkeypatch.setattr(DesiredTrees, "_checked_listing", refuse)
     ended = gitfleet("run", "--until-settled", fleet)
     assert ended.code == 1
-    assert f"commit {head[:12]} has too much" in ended.err
-    assert "settled at commit" not in ended.err + gitfleet("run", "--once", fleet).err
+    refused = BranchesText.COMMIT_REFUSED_WHOLE(commit=head[:12], refusal="has too much", accepted="|")
+    assert refused.partition("|")[0] in ended.err
+    assert part(CliText.SETTLED_COMMIT_PLACEMENTS) not in ended.err + gitfleet("run", "--once", fleet).err
 
 
 @pytest.mark.parametrize("words", [["--once"], ["--until-settled", "--timeout", "0"]])
@@ -121,7 +128,7 @@ def test_what_does_not_settle_in_time_is_1(gitfleet: Shell, fleet: Path) -> None
     lines = ended.err.splitlines()
     assert ended.code == 1
     assert [line for line in lines if line.startswith("error: placements/bad.yaml:7: ClusterResourcePlacement/bad: ")]
-    waiting = "monitoring: eu-north-1 is not Available: "
+    waiting = "monitoring: " + RolloutText.IS_NOT(cluster="eu-north-1", step="Available", condition="")
     assert lines[-2].startswith("error: " + CliText.NOTHING_SETTLED_WITHIN(timeout=0, waiting=waiting))
     assert lines[-1] == f"hint: {CliText.SEE_GITFLEET_GET_CRP_GITFLEET()}"
 

@@ -13,6 +13,8 @@ from gitfleet.cli.progress import Lines, when_of
 from gitfleet.cli.texts import CliText
 from gitfleet.formats.texts import FormatsText
 from gitfleet.model.events import Event, EventType
+from gitfleet.observe.texts import ObserveText
+from gitfleet.rollout.texts import RolloutText
 from gitfleet.status.texts import StatusText
 from tests import builders
 from tests.cli.conftest import Shell, commit, git
@@ -120,7 +122,9 @@ def test_a_rollout_that_gets_stuck_says_where(gitfleet: Shell, fleet: Path, tmp_
     assert ended.code == 1
     assert "web          us-east-1    0          no\n" in ended.out
     assert ("   100s  " + CliText.GITFLEET_CRASHES_RESTARTS() + "\n") in ended.out
-    assert "waiting: web: us-east-1 is not Available: Deployment/web/web is not available" in ended.err
+    failed = ObserveText.IS_NOT(first="Deployment/web/web", verb="available", why="", more_than_first="")
+    stuck = RolloutText.IS_NOT(cluster="us-east-1", step="Available", condition=failed)
+    assert f"waiting: web: {stuck}" in ended.err
 
 
 def test_a_removal_that_waits_is_named_at_the_end(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:

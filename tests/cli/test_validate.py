@@ -27,6 +27,7 @@ from tests.adapters.test_kustomize import needs_program
 from tests.adapters.test_kustomize_network import listening
 from tests.cli.conftest import Shell, commit, git, make_repo
 from tests.sops_files import AgeKey, encrypted
+from tests.texts import part
 
 BAD = """\
 apiVersion: placement.kubernetes-fleet.io/v1
@@ -274,7 +275,10 @@ def test_uncommitted_changes_are_named_or_read(gitfleet: Shell, fleet: Path) -> 
     )
     read = gitfleet("validate", fleet, "--work-tree")
     assert read.code == 1 and "resources/web/web.yaml:1" in read.out
-    assert read.err.startswith(CliText.WORK_TREE() + " has ") and "not read" not in read.err
+    assert (
+        read.err.startswith(CliText.WORK_TREE() + " has ")
+        and part(CliText.NOT_READ_WORK_TREE_UNCOMMITTED) not in read.err
+    )
     assert gitfleet("validate", fleet, "--work-tree", "--rev", "main").code == 64
 
 

@@ -25,6 +25,7 @@ from tests import builders
 from tests.builders import to_yaml
 from tests.desired.commits import faults_of, read, request_of, source_of
 from tests.folders import FOLDER, PROD, REST, folder, select_folder, settings, web
+from tests.texts import part
 
 APPS = f"resources/apps/{FOLDER}"
 NAMESPACE = {"resources/apps/ns.yaml": to_yaml(builders.namespace("apps"))}
@@ -203,7 +204,7 @@ def test_only_variants_of_one_folder_share_an_object(second: dict[str, str]) -> 
     spec: dict[str, Any] = {"namespace": "apps", "createNamespace": True}
     files = {**governed(("prod", "prod", PROD), REST, **spec), **PAIR}
     (fault,) = errors({**files, **second})
-    assert "is defined a second time" in fault
+    assert part(DesiredText.DEFINED_SECOND_TIME) in fault
 
 
 def accepted(desired: Desired) -> FleetState:

@@ -132,7 +132,7 @@ def moved(other: str, on: str = "") -> str:
 
 def scaled_by(kind: str) -> str:
     scaler = ApiText.SCALED_WOULD_UNDO_ROLLOUT(scaler=f"{kind}/web/h", where=" (resources/h.yaml:1)")
-    return f"is {scaler}"
+    return DesiredText.IS_SCALED(scaled_by=scaler)
 
 
 NOT_MOVED = DesiredText.NO_KIND_ROLLOUT_MOVE(kinds="CloneSet, DaemonSet, Deployment, StatefulSet")

@@ -321,7 +321,7 @@ def test_an_address_that_is_none_is_refused_at_once(dialect: str, url: str) -> N
 @pytest.mark.parametrize("repository", ["fleet", "acme/", "acme/fleet/deep"])
 @pytest.mark.parametrize("dialect", ["github", "gitea"])
 def test_a_repository_has_an_owner_and_a_name(dialect: str, repository: str) -> None:
-    with pytest.raises(BadInput, match="OWNER/NAME"):
+    with pytest.raises(BadInput, match=re.escape(ForgeText.NO_REPOSITORY_HERE(repository=repository))):
         BUILT_IN[dialect](ForgeAccess(url="http://127.0.0.1:9", repository=repository, token=TOKEN))
 
 

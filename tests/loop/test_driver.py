@@ -100,9 +100,17 @@ def test_renaming_the_state_branch_takes_nothing_away() -> None:
 @pytest.mark.parametrize(
     ("branches", "message", "hint"),
     [
-        ((), BranchesText.REPOSITORY_NO_COMMIT_ANY_BRANCH(), "commit to main"),
-        (("dev", "gitfleet/state"), BranchesText.REPOSITORY_NO_BRANCH(watch="main", named="dev"), "--branch dev"),
-        (tuple("abcdefg"), "it has a, b, c, d, e and 2 more", "--branch a"),
+        ((), BranchesText.REPOSITORY_NO_COMMIT_ANY_BRANCH(), BranchesText.COMMIT_WHERE_REMOTE(watch="main")),
+        (
+            ("dev", "gitfleet/state"),
+            BranchesText.REPOSITORY_NO_BRANCH(watch="main", named="dev"),
+            BranchesText.WATCH_ANOTHER_ONE_BRANCH(others="dev", watch="main"),
+        ),
+        (
+            tuple("abcdefg"),
+            BranchesText.REPOSITORY_NO_BRANCH(watch="main", named="a, b, c, d, e and 2 more"),
+            BranchesText.WATCH_ANOTHER_ONE_BRANCH(others="a", watch="main"),
+        ),
     ],
 )
 def test_a_watched_branch_that_is_not_there(branches: tuple[str, ...], message: str, hint: str) -> None:

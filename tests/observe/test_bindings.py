@@ -45,6 +45,10 @@ def manifest(kind: str = "v1/ConfigMap", name: str = "cm", **more: Any) -> Manif
     return Manifest(key_of(body), body, digest_of(body), Origin("f.yaml", 1))
 
 
+def _is_not(first: str, verb: str, why: str, more: str = "") -> str:
+    return ObserveText.IS_NOT(first=first, verb=verb, why=why, more_than_first=more)
+
+
 CM = manifest()
 DEPLOYMENT = manifest("apps/v1/Deployment", "web", spec={"replicas": 2})
 
@@ -178,17 +182,17 @@ def refused(wanted: Manifest, why: str) -> Refuse:
         (
             work(CM, DEPLOYMENT),
             [refused(CM, "it is somebody else's"), create(DEPLOYMENT)],
-            [NO_RULES, SYNCED, "ConfigMap/ns/cm is not applied: it is somebody else's"],
+            [NO_RULES, SYNCED, _is_not("ConfigMap/ns/cm", "applied", "it is somebody else's")],
         ),
         (
             work(CM, DEPLOYMENT, INGRESS),
             [refused(CM, "no"), refused(DEPLOYMENT, "never"), kept(INGRESS, code="Unreadable", reason="forbidden")],
-            [NO_RULES, SYNCED, "ConfigMap/ns/cm is not applied: no (and 1 more)"],
+            [NO_RULES, SYNCED, _is_not("ConfigMap/ns/cm", "applied", "no", more=" (and 1 more)")],
         ),
         (
             work(CM, INGRESS),
             [kept(CM), kept(INGRESS, code="Unreadable", reason="forbidden")],
-            [NO_RULES, SYNCED, "Ingress/ns/web is not applied: forbidden"],
+            [NO_RULES, SYNCED, _is_not("Ingress/ns/web", "applied", "forbidden")],
         ),
         (
             work(DEPLOYMENT, INGRESS),
@@ -197,7 +201,7 @@ def refused(wanted: Manifest, why: str) -> Refuse:
                 NO_RULES,
                 SYNCED,
                 APPLIED,
-                ("Deployment/ns/web is not available: " + ObserveText.CONTROLLER_NOT_OBSERVED_LATEST_SPEC()),
+                _is_not("Deployment/ns/web", "available", ObserveText.CONTROLLER_NOT_OBSERVED_LATEST_SPEC()),
             ],
         ),
         (work(CM, INGRESS), [kept(CM), kept(INGRESS)], [NO_RULES, SYNCED, APPLIED, NOT_TRACKED]),
@@ -222,8 +226,8 @@ def test_what_the_comparison_says() -> None:
     older: list[Operation] = [compared[0], update(DEPLOYMENT)]
     assert [messages(observed(binding(), wanted, plan, [], T1))[-1] for plan in (compared, older, unread)] == [
         ObserveText.ALL_CORRESPONDING_WORK_OBJECTS_REPORTED(),
-        ("Deployment/ns/web is not compared: " + ObserveText.BEING_APPLIED()),
-        "ConfigMap/ns/cm is not compared: forbidden (and 1 more)",
+        _is_not("Deployment/ns/web", "compared", ObserveText.BEING_APPLIED()),
+        _is_not("ConfigMap/ns/cm", "compared", "forbidden", more=" (and 1 more)"),
     ]
 
 
@@ -267,7 +271,7 @@ def test_applied_now_and_judged_by_the_servers_answer() -> None:
         ("Applied", "True", "AllWorkHaveBeenApplied"),
         ("Available", "False", "NotAllWorkAreAvailable"),
     ]
-    message = "Deployment/ns/web is not available: " + ObserveText.CONTROLLER_NOT_OBSERVED_LATEST_SPEC()
+    message = _is_not("Deployment/ns/web", "available", ObserveText.CONTROLLER_NOT_OBSERVED_LATEST_SPEC())
     available = find_condition(got.conditions, "Available")
     assert available is not None and available.message == message
     assert got.failed == (
@@ -292,7 +296,7 @@ def test_what_another_try_can_help_is_progress_and_what_only_people_can_help_is_
     flaky = done_by_cluster(create(CM), ok=False, code=OutcomeCode.UNREACHABLE, message="timed out")
     got = observed(binding(), work(CM), [create(CM)], [flaky], T1)
     assert reported(got)[3:] == [("Applied", "False", "NotAllWorkHaveBeenApplied")]
-    assert got.conditions[-1].message == "ConfigMap/ns/cm is not applied: timed out"
+    assert got.conditions[-1].message == _is_not("ConfigMap/ns/cm", "applied", "timed out")
     invalid = done_by_cluster(create(CM), ok=False, code=OutcomeCode.INVALID, message="no such field", retry=False)
     got = observed(binding(), work(CM), [create(CM)], [invalid], T1)
     assert reported(got)[3:] == [("Applied", "False", "ApplyFailed")]
@@ -478,7 +482,7 @@ def test_without_a_work_nothing_is_told_and_lists_are_cut() -> None:
     outcomes = [done_by_cluster(create(m), ok=False, code=OutcomeCode.INVALID, message="x", retry=False) for m in many]
     got = observed(b, work(*many), [], outcomes, T1)
     assert len(got.failed) == 100
-    assert got.conditions[-1].message == "ConfigMap/ns/cm-0 is not applied: x (and 149 more)"
+    assert got.conditions[-1].message == _is_not("ConfigMap/ns/cm-0", "applied", "x", more=" (and 149 more)")
 
 
 def update(wanted: Manifest, status: dict[str, Any] | None = None) -> Update:

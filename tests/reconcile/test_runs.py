@@ -471,7 +471,7 @@ def test_a_strategy_with_errors_is_waited_for() -> None:
         run, plan, _ = plan_of(record(*had("ab")), desired, known("one"))
         assert (plan.waiting, bool(plan.asks)) == ((), bool(where))
         assert where in " ".join(plan.asks)
-        assert ("not found" in told(run)) is not bool(where)
+        assert (part(RolloutText.REFERENCED_UPDATESTRATEGY_NOT_FOUND) in told(run)) is not bool(where)
 
 
 def test_a_run_of_a_snapshot_that_there_is_not_is_refused() -> None:

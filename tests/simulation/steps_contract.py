@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.api.objects import JsonObject, ObjectKey, key_of
 from gitfleet.api.values import NamespacedName
 from gitfleet.formats.managed_fields import ROLLOUT_MANAGER, managed_entries
@@ -11,6 +12,7 @@ from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import DeletePod, Patch, RolloutOutcome
 from tests import builders as make
 from tests.simulation.cluster_contract import ClusterBench, is_quiet
+from tests.texts import part
 
 ONE, TWO = NamespacedName("web", "one"), NamespacedName("web", "two")
 NOBODY = "11111111-2222-3333-4444-555555555555"
@@ -75,7 +77,7 @@ class StepsContract:
         newest = bench.must_see(other.key)
         outcomes = bench.client.perform_steps([patch(live, again), patch(newest, again), patch(newest, again, TWO)])
         assert short(outcomes) == [(False, "Conflict"), (False, "NotAsked"), (True, "Applied")]
-        assert outcomes[0].message and "earlier step" in outcomes[1].message
+        assert outcomes[0].message and part(KubeText.LEFT_ALONE_SINCE_EARLIER_STEP) in outcomes[1].message
         assert bench.must_see(key).body["spec"]["minReadySeconds"] == 7
         bench.eventually(lambda: is_quiet(bench, key))
         found = bench.must_see(key)
