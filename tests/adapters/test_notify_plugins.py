@@ -19,6 +19,7 @@ from gitfleet.loop.pulse import Phases, Pulse
 from gitfleet.loop.workspace import Workspace
 from gitfleet.model.events import Event, EventType
 from gitfleet.settings import Settings
+from gitfleet.status.texts import StatusText
 from gitfleet.wiring.publishers import notified
 from gitfleet.wiring.serving import traced
 from tests.fleet.reports import report_of
@@ -69,7 +70,8 @@ def test_a_plug_in_gets_messages_and_its_file_as_it_is_now(site: Path, tmp_path:
             notifications.publish(report_of(events=(event,)))
             notifications.finish(60.0)
     said: Any = sys.modules["pagers"].said
-    assert said == [("1", ("web: c1 failed: no: with ***",)), ("2", ("web: c1 failed: no: later",))]
+    failed = [f"web: {StatusText.FAILED(cluster='c1', reason='no', message=words)}" for words in ("with ***", "later")]
+    assert said == [("1", (failed[0],)), ("2", (failed[1],))]
 
 
 def test_a_plug_in_that_is_not_installed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -7,6 +7,7 @@ import logging
 import pytest
 
 from gitfleet.branches import state_branch
+from gitfleet.branches.texts import BranchesText
 from gitfleet.errors import Forbidden, LostRace
 from gitfleet.ports.repos import BranchChange
 from tests.builders import config_map, fleet_config, member_cluster, namespace, pick_fixed, placement
@@ -82,8 +83,8 @@ def test_a_remote_that_forbids_it_gets_the_whole_history(
     for number in range(1, 12):
         next_value(world, number)
     assert length(world) > MOST and asked == 1
-    said = [one.message for one in caplog.records if "is not shortened" in one.message]
-    assert said == [f"the history of {STATE} is not shortened: nobody may force a push"]
+    warning = BranchesText.HISTORY_NOT_SHORTENED() % (STATE, "nobody may force a push")
+    assert caplog.messages.count(warning) == 1
 
 
 def test_a_race_with_the_cut_is_lost_cleanly() -> None:

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from kubernetes.client import ApiException, RbacAuthorizationV1Api
 
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.api.conditions import find_condition
 from tests import builders
 from tests.members.plays import place_role
@@ -68,7 +69,7 @@ def test_a_cluster_joins_falls_silent_comes_back_and_leaves(
         agent = world.state().clusters["east"].status.agent
         healthy = find_condition(agent.conditions, "Healthy") if agent else None
         assert healthy is not None and healthy.reason == "ClusterUnreachable"
-        assert "no response within 1 s" in healthy.message
+        assert KubeText.NO_RESPONSE_WITHIN(read_seconds=1) in healthy.message
 
         # Back again, it catches up.
         world.rest()

@@ -12,6 +12,7 @@ from gitfleet.formats.git_names import blob_id
 from gitfleet.rendered import Contents, Tree, commit_message, tree_change, tree_of
 from gitfleet.rendered.files import file_content, file_name
 from gitfleet.rendered.folders import Folder
+from gitfleet.rendered.texts import RenderedText
 from tests import builders
 
 README = b"read me\n"
@@ -53,7 +54,8 @@ def test_only_what_differs_is_written_and_a_folder_without_files_vanishes() -> N
     assert change.after.files["c1/web"][name] == blob_id(content)
     assert commit_message(change, "abc") == (
         "Render web on c1 and c2",
-        "As of commit abc.\n\n- c1/web: 1 file written, 0 removed\n- c2/web: 0 files written, 1 removed",
+        RenderedText.AS_COMMIT(commit="abc")
+        + "\n\n- c1/web: 1 file written, 0 removed\n- c2/web: 0 files written, 1 removed",
     )
 
 

@@ -49,8 +49,9 @@ def test_what_is_not_begun_with_in_five_seconds_is_not_asked() -> None:
         asked = [path for method, path, _ in stub.seen if method == "PUT"]
     assert [path.partition("?")[0].rpartition("/")[2] for path in asked] == ["a", "b"]
     assert ["not today" in answer.error for answer in found] == [True, True, False, False]
-    (why,) = {answer.error.rpartition(" that of ")[0] for answer in found[2:]}
-    assert why == "c1 took more than 5 s for the dry runs before"
+    assert [answer.error for answer in found[2:]] == [
+        KubeText.TOOK_MORE_DRY_RUNS_BEFORE(wire="c1", begun_within=5, manifest=f"ConfigMap/ns/{name}") for name in "cd"
+    ]
 
 
 EXTENSION = json.dumps(
