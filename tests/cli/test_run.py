@@ -36,7 +36,7 @@ def test_once_then_until_settled(gitfleet: Shell, fleet: Path) -> None:
     assert once.code == settled.code == 0
     assert once.out.splitlines()[-1] == ("web: " + StatusText.UPDATED_SNAPSHOT(cluster="us-east-1", snapshot="0"))
     failed = ObserveText.IS_NOT(first="Deployment/web/web", verb="available", why="", more_than_first="")
-    stuck = RolloutText.IS_NOT(cluster="us-east-1", step="Available", condition=failed)
+    stuck = "us-east-1 " + RolloutText.IS_NOT(step="Available", condition=failed)
     assert f"waiting: web: {stuck}" in once.err
     assert settled.out.splitlines()[-1].startswith("web: Available is True: ")
     head = git(fleet, "rev-parse", "HEAD").strip()
@@ -128,7 +128,7 @@ def test_what_does_not_settle_in_time_is_1(gitfleet: Shell, fleet: Path) -> None
     lines = ended.err.splitlines()
     assert ended.code == 1
     assert [line for line in lines if line.startswith("error: placements/bad.yaml:7: ClusterResourcePlacement/bad: ")]
-    waiting = "monitoring: " + RolloutText.IS_NOT(cluster="eu-north-1", step="Available", condition="")
+    waiting = "monitoring: eu-north-1 " + RolloutText.IS_NOT(step="Available", condition="")
     assert lines[-2].startswith("error: " + CliText.NOTHING_SETTLED_WITHIN(timeout=0, waiting=waiting))
     assert lines[-1] == f"hint: {CliText.SEE_GITFLEET_GET_CRP_GITFLEET()}"
 

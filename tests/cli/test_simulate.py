@@ -123,7 +123,7 @@ def test_a_rollout_that_gets_stuck_says_where(gitfleet: Shell, fleet: Path, tmp_
     assert "web          us-east-1    0          no\n" in ended.out
     assert ("   100s  " + CliText.GITFLEET_CRASHES_RESTARTS() + "\n") in ended.out
     failed = ObserveText.IS_NOT(first="Deployment/web/web", verb="available", why="", more_than_first="")
-    stuck = RolloutText.IS_NOT(cluster="us-east-1", step="Available", condition=failed)
+    stuck = "us-east-1 " + RolloutText.IS_NOT(step="Available", condition=failed)
     assert f"waiting: web: {stuck}" in ended.err
 
 
