@@ -124,7 +124,8 @@ def refusals(kind: Kind, body: Any) -> list[Break]:
     """What the reader has against a document, and that it is of another kind, version or scope."""
     named = (kind.name, *(f"{kind.group}/{version}" for version in kind.versions))
     metadata = body.get("metadata") if isinstance(body, dict) else None
-    homeless = kind.namespaced and isinstance(metadata, dict) and not metadata.get("namespace")
+    is_given = kind.name == "HelmRelease"  # by its Folder
+    homeless = kind.namespaced and not is_given and isinstance(metadata, dict) and not metadata.get("namespace")
     wrong = ["namespace"] if homeless else []
     wrong += [field for field in ("kind", "apiVersion") if not isinstance(body, dict) or body.get(field) not in named]
     return [*read(kind.declaration, body)[1], *(((field,), "is of another kind or scope") for field in wrong)]
