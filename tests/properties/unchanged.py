@@ -106,7 +106,7 @@ class Unchanged:
                 assert binding.state is BindingState.BOUND or not may_move, where
                 # A run may have rolled out what works nowhere, with the overrides of its time.
                 if is_available(binding) or not record.placement.strategy.external:
-                    assert binding.resource_snapshot == binding.applied_snapshot, where
+                    assert binding.resource_snapshot == binding.applied_snapshot or not may_move, where
                 assert binding.resource_snapshot == latest.name or not may_move, where
                 assert is_available(binding) or not may_move, where
                 assert self.history.invariants.is_up(binding.cluster, key) == is_available(binding), where
