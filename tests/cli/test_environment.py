@@ -47,7 +47,7 @@ def test_an_unknown_user_without_home_works_in_a_temporary_folder(
     temporary.mkdir()
     code, said = as_stranger(*command, moving, TMPDIR=str(temporary))
     assert code == 0, said
-    assert said.startswith(f"warning: {NO_HOME}; a temporary one is used"), said
+    assert said.startswith(CliText.WARNING_TEMPORARY_ONE_USED(why=NO_HOME)), said
     assert not list(temporary.iterdir()), "nothing is left"
 
 
@@ -60,12 +60,11 @@ def test_a_cache_folder_that_was_named_is_the_one_that_is_used(fleet: Path, tmp_
     sealed.mkdir(mode=0o555)
     code, said = as_stranger("validate", fleet, "--cache-dir", sealed / "cache")
     assert code == 1
-    assert said == (
-        f"error: the cache folder {sealed}/cache cannot be made: Permission denied\n"
-        "hint: name a folder that can be written with --cache-dir\n"
-    )
+    refused = CliText.CACHE_FOLDER_CANNOT_MADE(folder=sealed / "cache", strerror="Permission denied")
+    assert said.splitlines()[0] == f"error: {refused}"
     code, said = as_stranger("validate", fleet, HOME=str(sealed))
-    assert (code, "cannot be made: Permission denied; a temporary one is used" in said) == (0, True), said
+    refused = CliText.CACHE_FOLDER_CANNOT_MADE(folder="|", strerror="Permission denied").rpartition("|")[2]
+    assert (code, CliText.WARNING_TEMPORARY_ONE_USED(why=refused).partition(": ")[2] in said) == (0, True), said
 
 
 _READ_ONLY = """
@@ -100,11 +99,10 @@ def test_a_read_only_root_without_a_volume_is_asked_for_one(
 ) -> None:
     code, said = in_a_pod(*command, moving, writable=(moving,))
     assert code == 1
-    assert said.startswith("error: the cache folder /"), said
-    assert said.endswith(
-        "cannot be made: Read-only file system, and there is no temporary directory\n"
-        "hint: mount a folder that can be written (in a pod an emptyDir), and name it with --cache-dir or TMPDIR\n"
-    )
+    refused = CliText.CACHE_FOLDER_CANNOT_MADE(folder="/|", strerror="Read-only file system")
+    start, _, end = f"error: {CliText.NO_TEMPORARY_DIRECTORY(why=refused)}\n".partition("|")
+    assert said.startswith(start), said
+    assert said.endswith(f"{end}hint: {CliText.MOUNT_FOLDER_WRITTEN_POD_EMPTYDIR()}\n"), said
     volume = tmp_path / "volume"
     volume.mkdir()
     for way in ({"TMPDIR": str(volume)}, {"GITFLEET_CACHE_DIR": str(volume / "cache")}):
@@ -125,7 +123,7 @@ def test_a_report_that_cannot_be_saved_is_no_second_error(
     monkeypatch.setattr("gitfleet.api.kinds.KINDS", {"broken": None})
     ended = gitfleet("schema", "pod")
     assert ended.code == 3
-    assert "no report could be saved (No such file or directory): set TMPDIR" in ended.err
+    assert CliText.NO_REPORT_COULD_SAVED(strerror="No such file or directory") in ended.err
 
 
 def test_two_fleets_with_one_cache_have_clusters_of_their_own(

@@ -26,6 +26,7 @@ from gitfleet.loop.texts import LoopText
 from gitfleet.serving.texts import ServingText
 from tests.cli.conftest import GIT, Shell, commit, with_usual_signals
 from tests.realparts.bad_servers import small_disk
+from tests.texts import part
 
 WAIT_SECONDS = 120
 
@@ -259,7 +260,8 @@ def test_a_secret_is_replaced_without_a_restart(receiving: tuple[Running, Path])
 
 
 @pytest.mark.parametrize(
-    ("content", "said"), [(None, FleetText.CANNOT_READ(error="No such file")), ("short", "holds no webhook secret")]
+    ("content", "said"),
+    [(None, FleetText.CANNOT_READ(error="No such file")), ("short", part(ServingText.HOLDS_NO_WEBHOOK_SECRET))],
 )
 def test_a_run_does_not_begin_without_a_secret(gitfleet: Shell, fleet: Path, content: str | None, said: str) -> None:
     file = fleet.parent / "secret"
@@ -269,17 +271,30 @@ def test_a_run_does_not_begin_without_a_secret(gitfleet: Shell, fleet: Path, con
     assert ended.code == 1 and said in ended.err
 
 
+def _no_provider(given: str) -> str:
+    return CliText.WEBHOOK_NO_PROVIDER_FILE_ONE(given=given, providers="github, gitlab, gitea")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--listen", "8080"], "--listen 8080 is no ADDRESS:PORT"),
-        (["--listen", ":8080x"], "is no ADDRESS:PORT"),
+        (["--listen", "8080"], CliText.LISTEN_NO_ADDRESS_PORT(address="8080")),
+        (["--listen", ":8080x"], CliText.LISTEN_NO_ADDRESS_PORT(address=":8080x")),
         (["--webhook", "github=x"], "--webhook goes with --listen"),
-        (["--listen", ":0", "--webhook", "gothub=x"], "is no PROVIDER=FILE with one of github, gitlab, gitea"),
-        (["--listen", ":0", "--webhook", "github="], "is no PROVIDER=FILE"),
-        (["--listen", ":0", "--webhook", "github=x", "--webhook", "github=y"], "is given twice"),
-        (["--once", "--listen", ":0"], "go with a continuous run"),
-        (["--until-settled", "--log-format", "json"], "go with a continuous run"),
+        (
+            ["--listen", ":0", "--webhook", "gothub=x"],
+            _no_provider("gothub=x"),
+        ),
+        (
+            ["--listen", ":0", "--webhook", "github="],
+            _no_provider("github="),
+        ),
+        (
+            ["--listen", ":0", "--webhook", "github=x", "--webhook", "github=y"],
+            CliText.WEBHOOK_GIVEN_TWICE(twice="github"),
+        ),
+        (["--once", "--listen", ":0"], part(CliText.CONTINUOUS_RUN_NOT_ONCE_UNTIL)),
+        (["--until-settled", "--log-format", "json"], part(CliText.CONTINUOUS_RUN_NOT_ONCE_UNTIL)),
     ],
 )
 def test_usage(gitfleet: Shell, fleet: Path, words: list[str], said: str) -> None:
