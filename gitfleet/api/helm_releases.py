@@ -40,8 +40,9 @@ ApiVersion = Annotated[str, _matching(_API, "must be an API version such as apps
 
 
 class Hooks(Enum):
-    """What becomes of a chart's install and upgrade hooks, which gitfleet does not run in their order."""
+    """What becomes of a chart's install and upgrade hooks."""
 
+    RUN = "Run"
     APPLY = "Apply"
     SKIP = "Skip"
 
@@ -55,7 +56,8 @@ class HelmRelease:
     chart: the folder of the chart, from the folder of this file on
     valuesFiles: files of values, from the folder of this file on; a later one wins
     values: values that win over those of files
-    hooks: Apply places install and upgrade hooks like any other object, Skip leaves them out; else they are errors
+    hooks: Run runs Jobs of install and upgrade hooks as steps, Apply places them like any other object, Skip leaves
+    them out
     skipCrds: leave out what the crds/ folders of the chart and its subcharts hold, as with Argo CD and Flux
     kubeVersion: the version of Kubernetes that the chart is told
     apiVersions: APIs that the chart is told the clusters have, such as monitoring.coreos.com/v1
@@ -66,7 +68,7 @@ class HelmRelease:
     chart: NonEmpty = "."
     values_files: tuple[NonEmpty, ...] = ()
     values: Mapping[str, Any] = field(default_factory=dict)
-    hooks: Hooks | None = None
+    hooks: Hooks = Hooks.RUN
     skip_crds: bool = False
     kube_version: KubeVersion = USUAL_VERSION
     api_versions: tuple[ApiVersion, ...] = ()

@@ -22,6 +22,7 @@ class InventoryEntry:
     object is owned. `protected_by` is why it is not to be deleted, by the last apply: an annotation of that manifest
     (its name and the word that is known), or that it was taken over, where the manifest does not ask for the deletion.
     `finished` is a Job that completed and that its TTL may remove: it is not made again for the same manifest.
+    `step` is the content for which the Job of a step runs, or did, or need not (`finished`), even where it is gone.
     `keeps` names what was released in it (a Namespace, a definition) because of that: who deletes the one deletes the
     other. It leaves only when the server says NotFound, or by a release that is reported.
     """
@@ -34,6 +35,7 @@ class InventoryEntry:
     to_be_made: bool = False
     taken_over: bool = False
     finished: bool = False
+    step: str | None = None
     protected_by: str | None = None
     keeps: tuple[str, ...] = ()
 

@@ -37,6 +37,7 @@ class DocumentRef:
     key: Annotated[ObjectKey, Inline()]
     rendered: Annotated[bool, Only.MEMORY] = False
     folder: str = ""
+    """The Folder, where it has variants or steps."""
     variants: tuple[str, ...] = ()
     """The variants of the Folder that have the object with this content; none where every cluster gets it."""
 

@@ -4,6 +4,7 @@
     record_intended(inventory, operations) -> Inventory       what is about to be done, written before it is done
     settle_inventory(inventory, outcomes, operations) -> Inventory     what was done, as the servers reported
     plan_fleet, merge_observations, record_all_intended, settle_all            the same for every cluster at once
+    next_late(operations)        when a step that runs is late
     disturbed_by(operations) -> {placement: clusters}          where something is to be written
     as_recorded(cluster, inventory, works) -> observation, inventory     a cluster that nobody observed
     protected_by(body)           which annotation says that an object is not to be deleted
@@ -30,6 +31,7 @@ from gitfleet.apply.fleet import (
     disturbed_by,
     left_behind,
     merge_observations,
+    next_late,
     plan_fleet,
     record_all_intended,
     settle_all,
@@ -56,6 +58,7 @@ __all__ = [
     "left_behind",
     "merge_observations",
     "names_of",
+    "next_late",
     "plan_apply",
     "plan_fleet",
     "protected_by",

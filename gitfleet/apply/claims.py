@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Final
 
 from gitfleet.api.definitions import CRD, definition_of, is_established
@@ -40,8 +41,8 @@ class ApplyRequest:
     cluster was seen to have, None when they were not read. Where the cluster is `leaving` the fleet, `removing` follows
     its deleteOptions. `wants` are the objects that each placement which picks the cluster is to have there when all
     rollouts are finished (None: all that it owns), `later` those of newest content that is not applied yet, `gate` says
-    which of the others may be deleted, `order` which folders wait for which. `applied` finds the manifest that was
-    applied last, where it is known.
+    which of the others may be deleted, `order` which folders wait for which. With `foresees` all steps count as to
+    succeed, and nothing waits for them. `applied` finds the manifest that was applied last, where it is known.
     """
 
     cluster: str
@@ -56,6 +57,8 @@ class ApplyRequest:
     later: Mapping[PlacementKey, Content | None] = field(default_factory=dict)
     gate: ClusterGate = ClusterGate("")
     order: FolderOrder = NO_ORDER
+    now: datetime | None = field(default=None, compare=False)
+    foresees: bool = False
     compared: Comparisons = field(default_factory=Comparisons, compare=False)
     applied: Callable[[InventoryEntry], Manifest | None] = field(default=unknown, compare=False)
 
@@ -84,7 +87,8 @@ class Claims:
 
     `rendered` are the objects of each work. `holders` names the one placement that may write each object; `staying` are
     the objects that stay for a placement, `awaited` those that stay as they are until the placement applies them that
-    is to have them; `crds` are the definitions among the works by the kind they define.
+    is to have them; `crds` are the definitions among the works by the kind they define. `steps` is
+    filled with the first step that each placement waits for.
     """
 
     request: ApplyRequest
@@ -96,6 +100,7 @@ class Claims:
     staying: Mapping[Identity, PlacementKey]
     awaited: Mapping[Identity, PlacementKey]
     crds: Mapping[GroupKind, ObjectKey]
+    steps: dict[PlacementKey, ObjectKey] = field(default_factory=dict)
 
     def was_observed(self, key: ObjectKey) -> bool:
         """Whether this object was observed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from datetime import datetime
 from itertools import chain
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -24,7 +25,7 @@ from gitfleet.formats.managed_fields import FIELD_MANAGER
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.folder_order import NO_ORDER, FolderOrder
 from gitfleet.model.observations import ClusterObservation, LiveObject
-from gitfleet.model.operations import Create, Delete, Operation, Outcome, Update
+from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, Update
 from gitfleet.model.removals import RemovalGate
 from gitfleet.model.rollout_fields import RolloutFieldsByCluster
 from gitfleet.model.state import FleetState, Inventory, PlacementRecord
@@ -38,13 +39,16 @@ Works = Mapping[str, tuple[Work, ...]]
 
 class Wanted(NamedTuple):
     """The works to apply, those of the state before this reconcile, and what of live objects is left alone: by rules
-    of the fleet, and by workload rollouts; `order` is which folders wait for which."""
+    of the fleet, and by workload rollouts; `order` is which folders wait for which; with `foresees` nothing waits for
+    steps."""
 
     works: Works
     before: Works = MappingProxyType({})
     ignored: tuple[IgnoreDifferences, ...] = ()
     by_rollouts: RolloutFieldsByCluster = MappingProxyType({})
     order: FolderOrder = NO_ORDER
+    now: datetime | None = None
+    foresees: bool = False
 
     def left_alone(self, cluster: str) -> Ignored:
         """What is left alone on a cluster."""
@@ -75,10 +79,21 @@ def disturbed_by(operations: Iterable[Operation]) -> dict[PlacementKey, frozense
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """The result of one cluster's request, and in the request what was compared for it."""
+    """The result of one cluster's request, and in the request what was compared for it; `late` is when time alone may
+    change it."""
 
     request: ApplyRequest
     operations: tuple[Operation, ...]
+    late: datetime | None = None
+
+    def lasts(self, now: datetime | None) -> bool:
+        """Whether time alone changes nothing of the result."""
+        return now is None or self.late is None or now < self.late
+
+
+def next_late(operations: Iterable[Operation]) -> datetime | None:
+    """When the time of the next step is over; None where no step runs."""
+    return min((o.until for o in operations if isinstance(o, Keep) and o.until is not None), default=None)
 
 
 PlansMemo = Mapping[str, Planned]
@@ -104,24 +119,9 @@ def plan_fleet(
         if name not in state.clusters or not observation.reachable or not (owned or works):
             continue
         previous, cluster_failures = memo.get(name), Failures()
-        request = ApplyRequest(
-            cluster=name,
-            works=works,
-            removing=going.removing.get(name, {}),
-            inventory=owned,
-            live=observation.live,
-            unreadable=observation.unreadable,
-            known_namespaces=observation.namespaces,
-            leaving=state.clusters[name].deleting is not None,
-            wants=state.wanted.on(name),
-            later=state.wanted.later_on(name),
-            gate=going.gate.on(name),
-            order=to_apply.order,
-            compared=_compared_before(previous, observation, to_apply.left_alone(name)),
-            applied=AppliedManifests(to_apply.before.get(name, ()), state.placements),
-        )
+        request = _request(name, state, to_apply, observation, going, previous)
         planned = previous
-        if previous is None or not _same(previous.request, request):
+        if previous is None or not (previous.lasts(request.now) and _same(previous.request, request)):
             subject = Subject("MemberCluster", name)
             planned = cluster_failures.contain(subject, None, _plan, request, cluster_failures)
         if planned is not None:
@@ -132,9 +132,38 @@ def plan_fleet(
     return tuple(operations), plans
 
 
+def _request(
+    name: str,
+    state: FleetState,
+    to_apply: Wanted,
+    observation: ClusterObservation,
+    going: Going,
+    previous: Planned | None,
+) -> ApplyRequest:
+    return ApplyRequest(
+        cluster=name,
+        works=to_apply.works.get(name, ()),
+        removing=going.removing.get(name, {}),
+        inventory=state.inventory.get(name, {}),
+        live=observation.live,
+        unreadable=observation.unreadable,
+        known_namespaces=observation.namespaces,
+        leaving=state.clusters[name].deleting is not None,
+        wants=state.wanted.on(name),
+        later=state.wanted.later_on(name),
+        gate=going.gate.on(name),
+        order=to_apply.order,
+        now=to_apply.now,
+        foresees=to_apply.foresees,
+        compared=_compared_before(previous, observation, to_apply.left_alone(name)),
+        applied=AppliedManifests(to_apply.before.get(name, ()), state.placements),
+    )
+
+
 def _plan(request: ApplyRequest, failures: Failures) -> Planned:
     # What was applied before would keep whole states in memory.
-    return Planned(replace(request, applied=unknown), plan_apply(request, failures))
+    operations = plan_apply(request, failures)
+    return Planned(replace(request, applied=unknown), operations, next_late(operations))
 
 
 def _compared_before(previous: Planned | None, observation: ClusterObservation, ignored: Ignored) -> Comparisons:

@@ -127,10 +127,24 @@ def record_intended(inventory: Inventory, operations: Iterable[Operation]) -> In
     """
     entries = by_identity(inventory)
     for operation in operations:
+        identity = operation.key.identity
         if isinstance(operation, Create | Update):
-            identity = operation.key.identity
             entries[identity] = _intended(entries.get(identity), operation)
+        if operation.step:
+            entries[identity] = _of_step(entries.get(identity), operation)
     return _changed(inventory, entries)
+
+
+def _of_step(before: InventoryEntry | None, operation: Operation) -> InventoryEntry:
+    """The entry of a step's Job, which need not be there. For other content than before, nothing was applied yet."""
+    entry = before or InventoryEntry(key=operation.key, placement=operation.placement)
+    if entry.step != operation.step:
+        entry = replace(entry, step=operation.step, finished=False, applied_digest=None, shape_digest=None)
+    if isinstance(operation, Delete):
+        return replace(entry, placement=operation.placement, uid=operation.uid)
+    if isinstance(operation, Keep) and operation.code is KeepCode.FINISHED:
+        entry = replace(entry, finished=True, uid=entry.uid if operation.live is not None else None)
+    return replace(entry, placement=operation.placement)
 
 
 def _intended(before: InventoryEntry | None, operation: Create | Update) -> InventoryEntry:
@@ -194,6 +208,7 @@ def _settle_one(outcome: Outcome, entries: dict[Identity, InventoryEntry], compa
             taken_over=taken,
             protected_by=protected_by(operation.manifest.body, taken_over=taken),
             keeps=before.keeps if before is not None and before.uid == outcome.live.uid else (),
+            step=operation.step or None,
         )
         _note_kept(entries, [("", "Namespace", "", operation.key.namespace)], operation.key, is_kept=False)
     elif isinstance(operation, Release) or (isinstance(operation, Delete) and outcome.live is None):
@@ -215,6 +230,9 @@ def _drop(entries: dict[Identity, InventoryEntry], operation: Release | Delete) 
     if entry is None or entry.placement != operation.placement:
         return
     if isinstance(operation, Delete) and entry.uid not in (None, operation.uid):
+        return
+    if operation.step:
+        entries[operation.key.identity] = replace(entry, uid=None)
         return
     del entries[operation.key.identity]
 

@@ -59,17 +59,22 @@ def operation_for(manifest: Manifest, work: Work, claims: Claims) -> Operation:
 
 def _make(manifest: Manifest, work: Work, entry: InventoryEntry | None, claims: Claims) -> Operation:
     """The object is not there: make it, unless it is a Job that is finished."""
-    key = manifest.key
     if entry is not None and entry.finished and entry.applied_digest == manifest.digest:
         return left_alone(manifest, work, None, KeepCode.FINISHED, ApplyText.FINISHED_REMOVED_TTL())
     was_applied = entry is not None and entry.uid is not None
-    made = claims.request.compared.ignored.made(manifest)
+    reason = ApplyText.REMOVED_FROM_CLUSTER() if was_applied else ApplyText.NOT_CLUSTER_YET()
+    return create(manifest, work, claims, reason)
+
+
+def create(manifest: Manifest, work: Work, claims: Claims, reason: str) -> Create:
+    """Apply an object that is not there."""
+    key, made = manifest.key, claims.request.compared.ignored.made(manifest)
     return Create(
         cluster=work.cluster,
         placement=work.placement,
         manifest=made,
         rendered=None if made is manifest else manifest,
-        reason=ApplyText.REMOVED_FROM_CLUSTER() if was_applied else ApplyText.NOT_CLUSTER_YET(),
+        reason=reason,
         wave=wave_of(key.group, key.kind),
         needs=needs_of(manifest, claims),
         force=_forces(work, None),
@@ -103,11 +108,11 @@ def _reapply(manifest: Manifest, work: Work, live: LiveObject, entry: InventoryE
     strategy = work.apply_strategy
     if entry.placement != work.placement:
         why = ApplyText.HANDED_OVER_2(placement=titled(entry.placement))
-        return _update(manifest, work, live, claims, why, entry)
+        return update(manifest, work, live, claims, why, entry)
     if None in (entry.uid, entry.applied_digest, entry.shape_digest):
-        return _update(manifest, work, live, claims, ApplyText.LAST_APPLY_NOT_CONFIRMED())
+        return update(manifest, work, live, claims, ApplyText.LAST_APPLY_NOT_CONFIRMED())
     if entry.applied_digest != manifest.digest:
-        return _update(manifest, work, live, claims, ApplyText.MANIFEST_CHANGED(), entry)
+        return update(manifest, work, live, claims, ApplyText.MANIFEST_CHANGED(), entry)
     is_unchanged = entry.shape_digest == claims.request.compared.shape(manifest, live)
     if is_unchanged and not strategy.comparison_option.counts_every_field:
         return left_alone(manifest, work, live, KeepCode.IN_PLACE, ApplyText.AS_APPLIED())
@@ -120,10 +125,10 @@ def _reapply(manifest: Manifest, work: Work, live: LiveObject, entry: InventoryE
         return left_alone(manifest, work, live, KeepCode.IN_PLACE, ApplyText.AS_APPLIED(), details)
     if details and not drift:
         why = ApplyText.ROLLOUT_LEFT(first=_first(details, manifest, live))
-        return _update(manifest, work, live, claims, why, entry)
+        return update(manifest, work, live, claims, why, entry)
     why = ApplyText.DRIFTED(first=_first(details, manifest, live), doubt="")
-    update = _update(manifest, work, live, claims, why, entry)
-    return replace(update, writers=writers_of(manifest.body, live.body, details))
+    correction = update(manifest, work, live, claims, why, entry)
+    return replace(correction, writers=writers_of(manifest.body, live.body, details))
 
 
 def _take_over(
@@ -146,7 +151,7 @@ def _take_over(
             first = _first(details, manifest, live)
             why = ApplyText.DIFFERS_FROM_MANIFEST(found=origin, first=first, doubt=doubt)
             return left_alone(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why, details)
-    return _update(manifest, work, live, claims, ApplyText.TAKEN_OVER(found=origin))
+    return update(manifest, work, live, claims, ApplyText.TAKEN_OVER(found=origin))
 
 
 def _report(manifest: Manifest, work: Work, live: LiveObject | None, claims: Claims) -> Operation:
@@ -198,10 +203,11 @@ def _first(details: DifferenceDetails, manifest: Manifest, live: LiveObject) -> 
     return ApplyText.IS_AND_SHOULD_BE(path=path, there=actual, wanted=expected, by=writers, more_than_first=more)
 
 
-def _update(
+def update(
     manifest: Manifest, work: Work, live: LiveObject, claims: Claims, reason: str, entry: InventoryEntry | None = None
 ) -> Update:
-    """`entry` is what the inventory says of an object that is gitfleet's, None of one that is taken over."""
+    """Apply over a live object: `entry` is what the inventory says of one that is gitfleet's, None of one that is taken
+    over."""
     strategy = work.apply_strategy
     key, ignored, forces = manifest.key, claims.request.compared.ignored, _forces(work, live)
     before = claims.request.applied(entry) if entry is not None else None

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.apply.claims import Claims
 from gitfleet.apply.manifests import left_alone
+from gitfleet.apply.steps import WorkSteps
 from gitfleet.apply.texts import ApplyText
 from gitfleet.model.operations import Create, KeepCode, Operation, Update
 from gitfleet.model.works import Work
 
 
-def missing_of(work: Work, claims: Claims) -> dict[str, ObjectKey]:
-    """By folder the first object of a work that is not available with the content that it is to have."""
+def missing_of(work: Work, claims: Claims, steps: WorkSteps) -> dict[str, ObjectKey]:
+    """By folder the first object of a work that is not available with the content that it is to have, or the first step
+    that has not run."""
     order, missing = claims.request.order, dict[str, ObjectKey]()
     for manifest in work.manifests if order.folders else ():
         folder = order.folders.get(manifest.key.identity)
-        if folder is not None and folder not in missing and not _is_there(manifest, claims):
+        if folder is None or folder in missing:
+            continue
+        step = steps.find(manifest)
+        if not (_is_there(manifest, claims) if step is None else step.is_done):
             missing[folder] = manifest.key
     return missing
 
@@ -42,7 +49,7 @@ def in_order(
     if folder is None:
         return operation
     why = ApplyText.WAITS_FOR_FOLDER(folder=folder, missing=missing[folder])
-    return left_alone(manifest, work, claims.live(key), KeepCode.FOLDER, why)
+    return replace(left_alone(manifest, work, claims.live(key), KeepCode.FOLDER, why), step=operation.step)
 
 
 def deleted_first(entry: InventoryEntry, claims: Claims) -> ObjectKey | None:

@@ -9,6 +9,7 @@ from gitfleet.apply.comparisons import WorkInPlace
 from gitfleet.apply.manifests import left_alone, operation_for
 from gitfleet.apply.ordering import in_order, missing_of
 from gitfleet.apply.pruning import Contents, keep_entry, prune
+from gitfleet.apply.steps import WorkSteps
 from gitfleet.apply.texts import ApplyText
 from gitfleet.formats.kinds import wave_of
 from gitfleet.model.failures import Failure, Failures, Subject, attempt
@@ -91,7 +92,10 @@ def _planned(work: Work, claims: Claims, failures: Failures) -> list[Operation]:
     """One operation for each manifest of a work that could be rendered."""
     operations: list[Operation] = []
     seen: set[Identity] = set()
-    missing = missing_of(work, claims)
+    steps = WorkSteps.of(work, claims)
+    missing = missing_of(work, claims, steps)
+    if (first := steps.first_open) is not None:
+        claims.steps[work.placement] = first
     for manifest in work.manifests if work.error is None else ():
         identity = manifest.key.identity
         if identity in seen:
@@ -99,7 +103,7 @@ def _planned(work: Work, claims: Claims, failures: Failures) -> list[Operation]:
             operations.append(left_alone(manifest, work, None, RefuseCode.DUPLICATED, why))
             continue
         seen.add(identity)
-        operation = _contained(manifest, work, claims, failures)
+        operation = steps.in_turn(_contained(manifest, work, claims, failures), manifest)
         operations.append(in_order(operation, manifest, work, claims, missing))
     return operations
 

@@ -9,9 +9,10 @@ from typing import Final, TypeAlias
 
 from gitfleet.api.definitions import definition_of
 from gitfleet.api.inventory import InventoryEntry
-from gitfleet.api.objects import GroupKind, Identity
+from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey
 from gitfleet.apply.claims import NAMESPACE_KIND, Claims, is_terminating, stuck_namespace, titled
+from gitfleet.apply.deletions import deletion
 from gitfleet.apply.ledgers import (
     PRUNE,
     TAKEN_OVER,
@@ -25,14 +26,10 @@ from gitfleet.apply.ledgers import (
 from gitfleet.apply.ordering import deleted_first
 from gitfleet.apply.places import section
 from gitfleet.apply.texts import ApplyText
-from gitfleet.formats.kinds import wave_of
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.observations import LiveObject
-from gitfleet.model.operations import Delete, Keep, KeepCode, Operation, PropagationPolicy, Release
+from gitfleet.model.operations import Delete, Keep, KeepCode, Operation, Release
 
-_HAVE_DEPENDENTS: Final = frozenset(
-    {"Namespace", "CustomResourceDefinition", "PersistentVolume", "PersistentVolumeClaim"}
-)
 _MOST_NAMED: Final = 3
 _LONGEST_NAME: Final = 100
 """Characters of a finalizer's name: what a cluster says is cut."""
@@ -195,7 +192,10 @@ def _left_to_owner(entry: InventoryEntry, live: LiveObject, claims: Claims, cont
 
 
 def _after_folder(entry: InventoryEntry, live: LiveObject, claims: Claims) -> Keep | None:
-    """An object that others wait for goes after them; None where there are none."""
+    """An object that others wait for goes after them, and after the steps that its placement waits for; None where
+    there are none."""
+    if (step := claims.steps.get(entry.placement)) is not None and entry.placement not in claims.request.removing:
+        return keep_entry(entry, claims, KeepCode.STEP, ApplyText.WAITS_FOR_STEP(first=step), live)
     first = deleted_first(entry, claims)
     if first is None:
         return None
@@ -203,7 +203,7 @@ def _after_folder(entry: InventoryEntry, live: LiveObject, claims: Claims) -> Ke
 
 
 def _delete(entry: InventoryEntry, live: LiveObject, claims: Claims) -> Delete | Keep:
-    """The one place that makes a deletion: the removal gate must permit it."""
+    """The deletion, if the removal gate permits it."""
     gate, identity, placement = claims.request.gate, entry.key.identity, entry.placement
     permit = gate.permit(identity)
     if permit is None:
@@ -217,23 +217,7 @@ def _delete(entry: InventoryEntry, live: LiveObject, claims: Claims) -> Delete |
         why = ApplyText.DELETES_CLUSTER(override=titled(override), placement=titled(placement))
     else:
         why = ApplyText.NO_LONGER(placement=titled(placement))
-    return Delete(
-        cluster=claims.request.cluster,
-        placement=placement,
-        key=entry.key,
-        uid=live.uid,
-        wave=wave_of(entry.key.group, entry.key.kind),
-        permit=permit,
-        reason=why,
-        propagation=_propagation_of(entry.key.group_kind),
-    )
-
-
-def _propagation_of(kind: GroupKind) -> PropagationPolicy:
-    """How to delete: Foreground, as KubeFleet does, so that what an object made goes before it; Background for plain
-    data, which makes nothing and is gone when the request returns."""
-    plain = wave_of(kind.group, kind.kind) < 4 and kind.kind not in _HAVE_DEPENDENTS
-    return PropagationPolicy.BACKGROUND if plain else PropagationPolicy.FOREGROUND
+    return deletion(permit, placement, entry.key, live.uid, why)
 
 
 def _retain(entry: InventoryEntry, claims: Claims) -> Operation | None:

@@ -62,6 +62,9 @@ class DesiredText(FaultTable):
     GIT_LFS_POINTER = "is a Git LFS pointer, and gitfleet reads only what git itself stores; commit the file without LFS (`git lfs pull`, then `git lfs untrack`), or ignore it in {ignore_file}"
     GIVE_ARGS = "give it in args"
     HOLDS_VARIABLE_NOT_EXIST_GOES = "holds a variable that does not exist and goes out as it is written; write ${MEMBER-CLUSTER-NAME}, ${MEMBER-CLUSTER-LABEL-KEY-<label key>}, ${MEMBER-CLUSTER-ANNOTATION-KEY-<key>} or ${MEMBER-CLUSTER-PROPERTY-<name>}"
+    HOOK_NOT_RUN = (
+        "is not placed, as gitfleet does not run hooks of {hooks} on a {kind}; to place it, remove its hook annotation"
+    )
     IF_NONE_GITFLEET_FILES = "; if it is none of gitfleet's files, ignore it in {ignore_file}"
     IS_SCALED = "is {scaled_by}"
     KIND_NEVER_PLACED = "is a kind that is never placed; remove the selector"
@@ -224,6 +227,9 @@ class DesiredText(FaultTable):
     SELECTS_RESOURCE_ALREADY_OVERRIDES = "selects a resource that {taken} already overrides; keep it in one of the two"
     SNAPSHOT_HUB = " with snapshot {index} of that hub"
     SPLIT_FILE_IGNORE = "{why}; split the file, or ignore it in {ignore_file}"
+    STEP_TTL_SHORT = (
+        "may delete the Job before gitfleet sees it complete, which counts as failed; make it {shortest} or more"
+    )
     TOO_LARGE_READ = "is too large to be read"
     TOO_MANY_VARIANTS = "the Folders of the repo have more than {most} variants; remove some"
     UNLESS_PLACED_CLUSTERS = "{sentence}, unless it is to be placed on clusters"

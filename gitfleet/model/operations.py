@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -25,7 +26,7 @@ class KeepCode(StrEnum):
     `IN_PLACE` and `FINISHED` mean that it must be left alone for now: `HANDED_OVER` is another placement's already,
     `KEPT_FOR_SUCCESSOR` until the one has it that selects it now, `REMOVAL_HELD` until the removal rules let it go,
     `ROLLOUT` until a workload rollout has taken its pods away, `FOLDER` until another folder is there, or gone,
-    `FINISHED` is a Job that completed and is gone."""
+    `STEP` until a step has run; `FINISHED` is a Job that completed and is gone, or a step with nothing left to do."""
 
     IN_PLACE = "InPlace"
     FINISHED = "Finished"
@@ -41,16 +42,19 @@ class KeepCode(StrEnum):
     REMOVAL_HELD = "RemovalHeld"
     ROLLOUT = "WaitsForRollout"
     FOLDER = "WaitsForFolder"
+    STEP = "WaitsForStep"
     INTERNAL_ERROR = "InternalError"
 
 
 class RefuseCode(StrEnum):
-    """KubeFleet's reasons why an object is not applied, and `DUPLICATED` and `INTERNAL_ERROR` of our own."""
+    """KubeFleet's reasons why an object is not applied, and `DUPLICATED`, `STEP_FAILED` and `INTERNAL_ERROR` of our
+    own."""
 
     FAILED_TO_TAKE_OVER = "FailedToTakeOver"
     NOT_TAKEN_OVER = "NotTakenOver"
     FOUND_DRIFTS = "FoundDrifts"
     DUPLICATED = "Duplicated"
+    STEP_FAILED = "StepFailed"
     INTERNAL_ERROR = "InternalError"
 
 
@@ -86,11 +90,13 @@ class OutcomeCode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _OnCluster:
-    """What is done on whose behalf, and why in one sentence."""
+    """What is done on whose behalf, and why in one sentence; `step` is the content for which a step runs, "" for any
+    other object."""
 
     cluster: str
     placement: PlacementKey
     reason: str
+    step: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,13 +135,15 @@ class Update(_Apply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delete(_OnCluster):
-    """Delete an owned object; `uid` is a precondition, and `permit` is the removal gate's."""
+    """Delete an owned object; `uid` is a precondition, and `permit` is the removal gate's. `after_success`: it is the
+    Job of a step that succeeded."""
 
     key: ObjectKey
     uid: str
     wave: int
     permit: Permit
     propagation: PropagationPolicy = PropagationPolicy.FOREGROUND
+    after_success: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,9 +169,11 @@ class _Compared(_OnCluster):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keep(_Compared):
-    """Nothing to do: the live object is what it should be, or must be left alone for now, as `code` says."""
+    """Nothing to do: the live object is what it should be, or must be left alone for now, as `code` says; `until` is
+    when a step that runs is late."""
 
     code: KeepCode = KeepCode.IN_PLACE
+    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Final
 
 from gitfleet.api.objects import Identity, ObjectKey
 from gitfleet.api.placements import PlacementKey
@@ -92,17 +93,21 @@ class Permit:
         return (self.cluster, self.identity) == (cluster, key.identity)
 
 
+STEP: Final = "step"
+"""What lets the Job of a step be deleted."""
 Reasons = Mapping[Identity, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemovalGate:
     """The answer of the removal rules for each orphan, by cluster: `let_go` by what, or `held` for what reason. Nothing
-    else may be deleted. `paced` are those among the held ones that are let go, by what, after other clusters."""
+    else may be deleted, but for the Jobs of steps that run again: `steps_held` is why these stay ("": they may go).
+    `paced` are those among the held ones that are let go, by what, after other clusters."""
 
     let_go: Mapping[str, Reasons] = field(default_factory=dict)
     held: Mapping[str, Reasons] = field(default_factory=dict)
     paced: Mapping[str, Reasons] = field(default_factory=dict)
+    steps_held: str = ""
 
     @property
     def without_pace(self) -> RemovalGate:
@@ -113,7 +118,7 @@ class RemovalGate:
 
     def on(self, cluster: str) -> ClusterGate:
         """The answers for one cluster."""
-        return ClusterGate(cluster, self.let_go.get(cluster, {}), self.held.get(cluster, {}))
+        return ClusterGate(cluster, self.let_go.get(cluster, {}), self.held.get(cluster, {}), self.steps_held)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +128,12 @@ class ClusterGate:
     cluster: str
     let_go: Reasons = field(default_factory=dict)
     held: Reasons = field(default_factory=dict)
+    steps_held: str = ""
+
+    def permit_step(self, identity: Identity) -> Permit | None:
+        """The permit for the Job of a step, which a new run replaces or its hook policy deletes; None while steps are
+        held."""
+        return None if self.steps_held else Permit(self.cluster, identity, STEP)
 
     def permit(self, identity: Identity) -> Permit | None:
         """The permit for an object that may be deleted; None for any other."""

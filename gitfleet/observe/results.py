@@ -148,6 +148,8 @@ def _of_operation(manifest: Manifest, operation: Operation | None, judge: _Judge
             return ObjectResult(
                 key, ObjectState.PENDING, None, ObserveText.BEING_APPLIED(), live=operation.live, verdict=verdict
             )
+        case Delete(after_success=True):
+            return ObjectResult(key, ObjectState.IN_PLACE, KeepCode.FINISHED, "", verdict=AVAILABLE)
         case Create() | Delete() | Release() | None:
             return ObjectResult(key, ObjectState.PENDING, None, ObserveText.BEING_APPLIED())
 
@@ -173,6 +175,7 @@ def _of_kept(key: ObjectKey, keep: Keep, judge: _Judge) -> ObjectResult:
             | KeepCode.REMOVAL_HELD
             | KeepCode.ROLLOUT
             | KeepCode.FOLDER
+            | KeepCode.STEP
             | KeepCode.INTERNAL_ERROR
         ):
             return ObjectResult(key, ObjectState.RETRYING, keep.code, keep.reason)
@@ -192,6 +195,7 @@ _WAITING: Final = (
     KeepCode.REMOVAL_HELD,
     KeepCode.ROLLOUT,
     KeepCode.FOLDER,
+    KeepCode.STEP,
 )
 
 

@@ -12,14 +12,14 @@ import re
 import tarfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from gitfleet import desired
 from gitfleet.api.helm_releases import Hooks
+from gitfleet.api.steps import HELM_HOOK
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import canonical_json, digest_of
-from gitfleet.formats.sentences import named_briefly
 from gitfleet.formats.yaml_reader import Document
 from gitfleet.payload.texts import PayloadText
 
@@ -163,35 +163,47 @@ def _texts(value: Any) -> Iterator[tuple[str, str]]:
             yield from _texts(element)
 
 
-_HOOK: Final = "helm.sh/hook"
+_TESTS: Final = frozenset(("test", "test-success", "test-failure"))
 _INSTALLING: Final = frozenset(("pre-install", "post-install", "pre-upgrade", "post-upgrade"))
-_MOST_NAMED: Final = 5
 _SECRET_KEY: Final = re.compile(r"pass|secret|token|cred|key|auth|cert|salt|private|dsn|url", re.IGNORECASE)
 _SHORTEST_SECRET: Final = 3
 _SHOWN_OF_A_VALUE: Final = 7
 """helm's YAML reader shows so many characters of a value at most."""
 
 
-def without_hooks(documents: Iterable[Document], hooks: Hooks | None) -> tuple[Document, ...]:
-    """What is placed of a chart's output. Hooks of tests, deletions and rollbacks never are; BadInput names those of
-    installations and upgrades where nothing says what becomes of them."""
+def without_hooks(documents: Iterable[Document], hooks: Hooks) -> tuple[Document, ...]:
+    """The part of a chart's output that is payload. Hooks of tests never are. With `Run` other hooks that gitfleet does
+    not run stay, for a warning, unless another document has their name; with `Apply` those of installations and
+    upgrades are ordinary objects."""
     placed: list[Document] = []
-    undecided: list[str] = []
+    never_run: dict[str, Document] = {}
     for document in documents:
         events = _events(document.value)
-        if not events or (hooks is Hooks.APPLY and events & _INSTALLING):
+        if hooks is Hooks.RUN and _never_runs(events):
+            never_run.setdefault(_name(document.value), document)
+        elif not events or hooks is Hooks.RUN:
             placed.append(document)
-        elif hooks is None and events & _INSTALLING:
-            undecided.append(f"{_name(document.value)} ({', '.join(sorted(events))})")
-    if undecided:
-        sentence = PayloadText.HOOKS_GITFLEET_NOT_RUN(asked=named_briefly(sorted(undecided), _MOST_NAMED))
-        raise BadInput(PayloadText.SPEC_HOOKS_APPLY_PLACE_LIKE(sentence=sentence))
-    return tuple(placed)
+        elif hooks is Hooks.APPLY and events & _INSTALLING:
+            placed.append(replace(document, value=_without_annotation(document.value, HELM_HOOK)))
+    names = {_name(document.value) for document in placed}
+    shown = (document for name, document in never_run.items() if name not in names)
+    return (*placed, *(document for document in shown if not _events(document.value) <= _TESTS))
+
+
+def _never_runs(events: frozenset[str]) -> bool:
+    return bool(events) and not events & _INSTALLING
+
+
+def _without_annotation(body: Any, name: str) -> Any:
+    metadata = dict(body["metadata"])
+    annotations = {key: value for key, value in metadata.pop("annotations").items() if key != name}
+    return {**body, "metadata": {**metadata, **({"annotations": annotations} if annotations else {})}}
 
 
 def differences(*sides: Iterable[Document]) -> list[str]:
-    """The objects that two renderings of one chart do not have in common."""
-    first, second = ([(_name(document.value), digest_of(document.value)) for document in side] for side in sides)
+    """The objects that two renderings of one chart do not have in common, but for hooks that never run."""
+    placed = ([document for document in side if not _never_runs(_events(document.value))] for side in sides)
+    first, second = ([(_name(document.value), digest_of(document.value)) for document in side] for side in placed)
     if first == second:
         return []
     return sorted({name for name, _ in {*first} ^ {*second}}) or [PayloadText.ORDER_OBJECTS()]
@@ -225,7 +237,7 @@ def _leaves(value: Any, is_secret: bool) -> Iterator[tuple[str, bool]]:
 
 
 def _events(body: Any) -> frozenset[str]:
-    written = _mapping(_mapping(body, "metadata"), "annotations").get(_HOOK)
+    written = _mapping(_mapping(body, "metadata"), "annotations").get(HELM_HOOK)
     return frozenset(part.strip() for part in written.split(",")) if isinstance(written, str) else frozenset()
 
 

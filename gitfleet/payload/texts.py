@@ -42,7 +42,6 @@ class PayloadText(FaultTable):
     GIT_LFS_POINTER = "is a Git LFS pointer, and gitfleet reads only what git itself stores; commit the file without LFS (`git lfs pull`, then `git lfs untrack`)"
     HELM_CHART_NOTHING_RENDERS = "is a Helm chart that nothing renders: add a {helm_release_file} (kind HelmRelease) to its folder, or ignore the folder in {ignore_file}"
     HOLDS_NO_KUSTOMIZATION_YAML = "{folder} holds no kustomization.yaml"
-    HOOKS_GITFLEET_NOT_RUN = "has hooks, which gitfleet does not run: {asked}; write"
     INLINE_NOT_USED = "has inline {key}, which are not used; put each into a file of the repo and name that"
     KIND_NOT_USED_HERE = "is of a kind that is not used here; only kustomize's own generators and transformers run"
     LEADS_OUT_REPO = "leads out of the repo; name a folder of it"
@@ -85,9 +84,6 @@ class PayloadText(FaultTable):
         "{chart} renders something else each time, in {named}, which would be rolled out at"
     )
     SCHEMA_USE_ONE_JSON_SCHEMA = '{path} is a schema of "{value}"; use one of json-schema.org'
-    SPEC_HOOKS_APPLY_PLACE_LIKE = (
-        "{sentence} spec.hooks: Apply to place them like any other object, or Skip to leave them out"
-    )
     STILL_BUILT = "takes long to build; its last good version holds until it is built"
     TOO_LARGE_CUT_OFF = "too large, or cut off"
     TOO_LARGE_READ = "is too large to be read"

@@ -100,7 +100,7 @@ def _decide(
         works=works_after,
         seen_works=seen_works,
         plans=placements.plans(),
-        wake_at=_wake_at(shared, placements, rolling),
+        wake_at=_wake_at(shared, placements, rolling.wake_at, apply.next_late(operations)),
         overrides=shared.overrides,
         calls=placements.calls(),
     )
@@ -138,7 +138,7 @@ def _warnings(shared: Shared, placements: PlacementsMemo, after: FleetState) -> 
     return (*warnings, *shared.gates.freezes.notices, *pin_warnings(shared.inputs.desired, after.placements))
 
 
-def _wake_at(shared: Shared, placements: PlacementsMemo, rolling: workload.Advance) -> datetime | None:
+def _wake_at(shared: Shared, placements: PlacementsMemo, *moments: datetime | None) -> datetime | None:
     """The first moment at which time alone may change the decision."""
     clocks = (shared.inputs.now + plan.clock for plan in placements.plans().values() if plan.clock is not None)
     wakes = (
@@ -146,7 +146,7 @@ def _wake_at(shared: Shared, placements: PlacementsMemo, rolling: workload.Advan
         rollout.next_forced_leave(shared.clusters),
         *clocks,
         *(frozen.until for _, frozen in placements.frozen()),
-        rolling.wake_at,
+        *moments,
     )
     return min((wake for wake in wakes if wake is not None), default=None)
 

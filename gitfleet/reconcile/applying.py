@@ -24,14 +24,15 @@ def as_before(inputs: Inputs, seen_works: apply.Works, rollouts: workload.Rollou
     """What clusters were to have when the state before was written. What workload rollouts fields then is no change."""
     fields = rollouts.movement(inputs.before, seen_works, inputs, failures).fields
     ignored = inputs.desired.config.ignore_differences
-    return apply.Wanted(seen_works, seen_works, ignored, fields, _order(inputs.desired))
+    return apply.Wanted(seen_works, seen_works, ignored, fields, _order(inputs.desired), inputs.now)
 
 
 def to_apply(decision: Decision) -> apply.Wanted:
     """What clusters are to have by a decision."""
     ignored = decision.inputs.desired.config.ignore_differences
     order = _order(decision.inputs.desired)
-    return apply.Wanted(decision.works, decision.seen_works, ignored, decision.by_rollouts, order)
+    now = decision.inputs.now
+    return apply.Wanted(decision.works, decision.seen_works, ignored, decision.by_rollouts, order, now)
 
 
 def _order(desired: Desired) -> FolderOrder:

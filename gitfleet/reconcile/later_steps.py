@@ -135,7 +135,7 @@ def remaining_operations(
     removing = rollout.removals(after.clusters, after.placements, after.inventory, failures)
     going = apply.Going(removing, done.gate.without_pace)
     planned, _ = apply.plan_fleet(
-        after, to_apply(done)._replace(order=NO_ORDER), observations, going, memo.plans, failures
+        after, to_apply(done)._replace(order=NO_ORDER, foresees=True), observations, going, memo.plans, failures
     )
     current = {_token(operation) for operation in now}
     writes = (operation for operation in planned if isinstance(operation, Create | Update | Delete | Refuse))

@@ -172,6 +172,7 @@ def judge(request: JudgeRequest) -> Judgement:
         holds, unapproved = dict(sorted({**holds, restored.name: restored}.items())), request.after.restored
         everything = RemovalsText.WAITS_FOR_APPROVAL(hold=restored.name, rules=HoldRule.STATE_RESTORED)
     gate, before = _gate_of(_answers(request, judged, errors, everything)), request.before.holds
+    gate = replace(gate, steps_held=everything)
     return Judgement(holds=before if holds == before else holds, gate=gate, restored=unapproved)
 
 

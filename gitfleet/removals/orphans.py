@@ -21,7 +21,8 @@ _GENERATED: Final = re.compile(r"(.+)-[2456789bcdfghkmt]{10}")
 
 class OrphanKind(StrEnum):
     """Why an object is not wanted: only a pin, run, quarantine, rollback or eviction leaves it out (or a generator gave
-    it a new hash); it is wanted on another cluster; its cluster leaves the fleet; it is wanted nowhere."""
+    it a new hash, or it is the Job of a step); it is wanted on another cluster; its cluster leaves the fleet; it is
+    wanted nowhere."""
 
     REQUESTED = "Requested"
     LEAVING = "Leaving"
@@ -102,7 +103,8 @@ def _kind_of(cluster: str, entry: InventoryEntry, *, is_picked: bool, request: O
     owner, identity, wants = entry.placement, entry.key.identity, request.state.wanted
     if is_picked:
         is_newer = identity in request.newest(owner, cluster)
-        is_requested = is_newer or _has_new_hash(identity, wants.of(owner, cluster) or ())
+        has_new_name = _has_new_hash(identity, wants.of(owner, cluster) or ())
+        is_requested = is_newer or has_new_name or entry.step is not None
     else:
         is_requested = (owner, cluster) in request.evicted
     if is_requested:

@@ -10,6 +10,7 @@ from typing import Final
 from gitfleet.api.folders import Folder
 from gitfleet.api.objects import GroupKind, Identity, JsonObject, Manifest, ObjectKey
 from gitfleet.api.placing_policy import USUAL_POLICY, PlacingPolicy
+from gitfleet.api.steps import never_run
 from gitfleet.formats.kinds import LAST_RANK, is_selectable, snapshot_rank
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures, Subject
@@ -83,7 +84,8 @@ def index_payload(
     folders: Mapping[str, Folder] | None = None,
     failures: Failures | None = None,
 ) -> PayloadIndex:
-    """Order and group the payload; disabled kinds and objects that are never propagated are left out.
+    """Order and group the payload; disabled kinds, objects that are never propagated and hooks that gitfleet does not
+    run are left out.
 
     One pass and one sort: 20,000 manifests take a fraction of a second, so it is simply rebuilt for each commit.
     """
@@ -122,7 +124,8 @@ def _is_placeable(manifest: Manifest, services: Container[tuple[str, str]]) -> b
     """Whether an object may be placed; all that selecting reads of it is read here, where it fails by itself."""
     key = manifest.key
     dict(manifest.labels)
-    return is_selectable(key.group, key.kind) and is_propagated(key, manifest.body, services=services)
+    is_placed = is_propagated(key, manifest.body, services=services) and never_run(manifest) is None
+    return is_placed and is_selectable(key.group, key.kind)
 
 
 def is_propagated(

@@ -13,6 +13,7 @@ from gitfleet.api.folders import FolderVariants
 from gitfleet.api.objects import Manifest
 from gitfleet.api.placements import Placement, PlacementPolicy
 from gitfleet.api.snapshots import DocumentRef, PolicySnapshot, ResourceSnapshot
+from gitfleet.api.steps import stepped_folders
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.limits import in_batches
@@ -203,14 +204,15 @@ def _is_unedited(
     return is_same and all(document.blob for document in documents)
 
 
-def _references(selected: Iterable[Manifest]) -> tuple[DocumentRef, ...]:
+def _references(selected: Collection[Manifest]) -> tuple[DocumentRef, ...]:
+    stepped = stepped_folders(selected)
     return tuple(
         DocumentRef(
             m.origin.path,
             m.origin.blob,
             m.origin.document,
             m.key,
-            folder=m.folder if m.variants else "",
+            folder=m.folder if m.variants or m.folder in stepped else "",
             variants=m.variants,
         )
         for m in selected

@@ -29,6 +29,7 @@ def risk_document(decision: Decision, now: Sequence[Operation], later: Sequence[
     Namespaces are deleted on how many clusters, what each placement loses of what it has placed, and which workloads
     get fewer pods than their manifests say."""
     before, after = decision.inputs.before, decision.after
+    now, later = _without_steps(now), _without_steps(later)
     placed = sum(map(len, before.inventory.values()))
     return {
         "placed": placed,
@@ -58,6 +59,11 @@ def missing_namespaces(decision: Decision) -> list[dict[str, Any]]:
             if not (is_reserved_namespace(name) or config.has_namespace(name)):
                 missing.setdefault(name, []).append(cluster)
     return [{"name": name, "clusters": clusters} for name, clusters in sorted(missing.items())]
+
+
+def _without_steps(operations: Sequence[Operation]) -> Sequence[Operation]:
+    """The operations without the deletions of Jobs that run again as steps, or have run: nothing is lost."""
+    return [operation for operation in operations if not (isinstance(operation, Delete) and operation.step)]
 
 
 def later_document(operations: Iterable[Operation], unreachable: Iterable[str]) -> list[dict[str, Any]]:

@@ -77,9 +77,8 @@ def wanted_of(work: Work) -> frozenset[Identity] | None:
 def plan(*works: Work, **request: Any) -> tuple[Operation, ...]:
     """Where nothing else is said, each placement wants what its work has, and all where that cannot be used."""
     request.setdefault("wants", {work.placement: wanted_of(work) for work in works})
-    return plan_apply(
-        ApplyRequest(gate=open_gate("c1"), cluster="c1", works=works, known_namespaces=("ns",), **request)
-    )
+    request.setdefault("gate", open_gate("c1"))
+    return plan_apply(ApplyRequest(cluster="c1", works=works, known_namespaces=("ns",), **request))
 
 
 def only(*works: Work, **request: Any) -> Operation:

@@ -17,7 +17,7 @@ MAKERS = {
         "views/explanation.py",
     },
     "Permit": {"model/removals.py", "pull/operations.py"},
-    "Delete": {"apply/pruning.py", "pull/operations.py"},
+    "Delete": {"apply/deletions.py", "pull/operations.py"},
 }
 """The modules that let clusters move, and those that make deletions: as decided, and as an agent reads them."""
 

@@ -219,26 +219,34 @@ def hook(kind: str, events: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("events", "hooks", "placed_as", "fault"),
+    ("events", "hooks", "is_payload"),
     [
-        ("test", "", None, False),
-        ("test-success,pre-delete", "", None, False),
-        ("post-delete, pre-rollback", "Apply", None, False),
-        ("pre-install,pre-upgrade", "", None, True),
-        ("post-install,post-delete", "", None, True),
-        ("pre-install", "Apply", "ConfigMap", False),
-        ("post-upgrade,post-delete", "Apply", "ConfigMap", False),
-        ("pre-install", "Skip", None, False),
+        ("test", "", False),
+        ("test-success,pre-delete", "", True),  # for a warning, and not placed
+        ("post-delete, pre-rollback", "Apply", False),
+        ("pre-install,pre-upgrade", "", True),
+        ("post-install,post-delete", "Run", True),
+        ("pre-install", "Apply", True),
+        ("post-upgrade,post-delete", "Apply", True),
+        ("pre-install", "Skip", False),
+        ("pre-delete", "Skip", False),
     ],
 )
-def test_hooks(releases: Releases, events: str, hooks: str, placed_as: str | None, fault: bool) -> None:
+def test_hooks(releases: Releases, events: str, hooks: str, is_payload: bool) -> None:
     own = release(f"  hooks: {hooks}\n" if hooks else "")
     desired = releases.read({**PLAIN, OWN: own, **chart(config=CONFIG, hook=hook("ConfigMap", events))})
-    assert (placed(desired) == ["ConfigMap/shop/hook", "ConfigMap/shop/web-settings"]) == (placed_as is not None)
-    said = [one.partition("has hooks")[2] for one in faults(desired)]
-    names = ", ".join(sorted(part.strip() for part in events.split(",")))
-    choices = PayloadText.SPEC_HOOKS_APPLY_PLACE_LIKE(sentence="write")
-    assert said == ([f", which gitfleet does not run: ConfigMap/hook ({names}); {choices}"] if fault else [])
+    assert (placed(desired) == ["ConfigMap/shop/hook", "ConfigMap/shop/web-settings"]) == is_payload
+    annotated = [m.key.name for m in desired.payload if "annotations" in m.body["metadata"]]
+    assert annotated == (["hook"] if is_payload and hooks != "Apply" else [])
+
+
+def test_a_hook_that_never_runs_may_have_the_name_of_one_that_does(releases: Releases) -> None:
+    hooks = {"installs": hook("ConfigMap", "pre-install"), "deletes": hook("ConfigMap", "pre-delete")}
+    random = hook("ConfigMap", "post-delete").replace("name: hook", "name: hook-{{ randAlphaNum 5 | lower }}")
+    desired = releases.read({**PLAIN, OWN: release(""), **chart(config=CONFIG, **hooks, random=random)})
+    found = [m for m in desired.payload if m.key.name == "hook"]
+    assert [m.body["metadata"]["annotations"] for m in found] == [{"helm.sh/hook": "pre-install"}]
+    assert [str(fault.severity) for fault in desired.faults] == ["warning"]
 
 
 @pytest.mark.parametrize(

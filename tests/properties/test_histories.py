@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gitfleet.apply import pruning
+from gitfleet.apply import deletions
 from gitfleet.model.operations import Delete
 from gitfleet.model.removals import ClusterGate, Permit
 from tests.properties.histories import History
@@ -54,7 +54,7 @@ def delete_past_the_gate(monkeypatch: pytest.MonkeyPatch) -> str:
             return delete
         return replace(delete, key=replace(delete.key, group="apps", kind="Deployment", name="app"), uid="")
 
-    monkeypatch.setattr(pruning, "Delete", neighbour)
+    monkeypatch.setattr(deletions, "Delete", neighbour)
     monkeypatch.setattr(Permit, "covers", lambda permit, cluster, key: True)
     return "was deleted, which .* wants there"
 

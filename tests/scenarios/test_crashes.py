@@ -134,9 +134,18 @@ def evicted_for_a_moment(world: World) -> None:
     world.commit(builders.eviction("drain", "web", "c2"))
 
 
+def migrated(world: World) -> None:
+    """Another image, which a Job comes before and another one after; the Job before is deleted when it is complete."""
+    policy = {"argocd.argoproj.io/hook-delete-policy": "HookSucceeded"}
+    migrate = builders.job("web", "migrate", annotations={"argocd.argoproj.io/hook": "PreSync", **policy})
+    check = builders.job("web", "check", annotations={"argocd.argoproj.io/hook": "PostSync"})
+    world.roll_out(*members(), *payload(), web(), migrate, check)
+    world.commit(*payload("web:2"))
+
+
 SITUATIONS: tuple[Callable[[World], None], ...] = (
     first_rollout, update, unpick, move, prune, prune_all, placement_deleted, placement_abandons, cluster_leaves,
-    cluster_leaves_empty, replaced, evicted, evicted_for_a_moment,
+    cluster_leaves_empty, replaced, evicted, evicted_for_a_moment, migrated,
 )  # fmt: skip
 RELEASING = (placement_abandons, cluster_leaves)
 """Where objects stay and belong to nobody in the end."""

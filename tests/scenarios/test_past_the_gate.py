@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gitfleet import apply
-from gitfleet.apply import pruning
+from gitfleet.apply import deletions
 from gitfleet.fleet.fanout import Fanout
 from gitfleet.loop.driver import Driver
 from gitfleet.model.operations import Delete, Operation
@@ -21,7 +21,7 @@ Mutate = Callable[[Operation], Operation]
 
 
 def in_apply(monkeypatch: pytest.MonkeyPatch, mutate: Mutate) -> None:
-    monkeypatch.setattr(pruning, "Delete", lambda **values: mutate(Delete(**values)))
+    monkeypatch.setattr(deletions, "Delete", lambda **values: mutate(Delete(**values)))
 
 
 def in_reconcile(monkeypatch: pytest.MonkeyPatch, mutate: Mutate) -> None:

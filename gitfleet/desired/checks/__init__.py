@@ -35,8 +35,10 @@ from gitfleet.desired.checks.placing import (
     denied_payload,
     denied_selectors,
     denied_workloads,
+    hook_warnings,
     misplaced_payload,
     misplaced_selectors,
+    timeout_refusals,
 )
 from gitfleet.desired.checks.references import (
     dependency_errors,
@@ -66,6 +68,7 @@ REFUSALS: Final[tuple[Rule, ...]] = (
     spare_pins,
     denied_selectors,
     denied_workloads,
+    timeout_refusals,
 )
 NOT_PLACED: Final[tuple[Rule, ...]] = (missing_namespaces, denied_payload)
 ERRORS: Final[tuple[Rule, ...]] = (patch_errors, missing_connections, dependency_errors)
@@ -73,6 +76,7 @@ WARNINGS: Final[tuple[Rule, ...]] = (
     budget_warnings,
     config_kind_warnings,
     exported_warnings,
+    hook_warnings,
     reference_warnings,
     rename_warnings,
     scaled_warnings,

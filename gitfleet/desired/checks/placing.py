@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from gitfleet.api import Break
 from gitfleet.api.envelopes import EnvelopeError, is_annotated, is_envelope, objects_in
@@ -11,11 +12,15 @@ from gitfleet.api.folders import FOLDER
 from gitfleet.api.objects import GroupKind, Manifest, ObjectKey
 from gitfleet.api.placements import Placement, SelectionScope
 from gitfleet.api.placing_policy import USUAL_POLICY, PlacingPolicy
+from gitfleet.api.steps import STEP_TIMEOUT, never_run, step_of, step_seconds
 from gitfleet.api.workload_rollouts import RolloutTrait
 from gitfleet.desired.checks.commit import Commit, Refusal, noted
 from gitfleet.desired.reading.identity import known_scope, scope_break
 from gitfleet.desired.reading.payload import enveloped_breaks
 from gitfleet.desired.texts import DesiredText
+
+_SHORTEST_TTL: Final = 60
+"""Seconds: gitfleet looks at a cluster every 30 by default."""
 
 
 def misplaced_payload(commit: Commit) -> Iterator[Refusal]:
@@ -39,6 +44,28 @@ def misplaced_selectors(commit: Commit) -> Iterator[Refusal]:
                 yield item, (location, DesiredText.CLUSTER_SCOPED_KIND(selector=selector.kind))
             elif not placement.key.namespace and namespaced and not is_mixed:
                 yield item, (location, DesiredText.NAMESPACED_KIND_SELECT_NAMESPACE(selector=selector.kind))
+
+
+def timeout_refusals(commit: Commit) -> Iterator[Refusal]:
+    """Refuse steps whose time limit is no duration."""
+    for item, manifest in commit.of(Manifest):
+        try:
+            step_seconds(manifest.body)
+        except ValueError as error:
+            yield item, (("metadata", "annotations", STEP_TIMEOUT), str(error))
+
+
+def hook_warnings(commit: Commit) -> Iterator[Refusal]:
+    """Warn of hooks that gitfleet does not run, whose objects are not placed, and of steps that vanish at once."""
+    for item, manifest in commit.of(Manifest):
+        ttl = (
+            (manifest.body.get("spec") or {}).get("ttlSecondsAfterFinished") if step_of(manifest) is not None else None
+        )
+        if isinstance(ttl, int) and ttl < _SHORTEST_TTL:
+            yield item, (("spec", "ttlSecondsAfterFinished"), DesiredText.STEP_TTL_SHORT(shortest=_SHORTEST_TTL))
+        if (hook := never_run(manifest)) is not None:
+            sentence = DesiredText.HOOK_NOT_RUN(hooks=", ".join(hook.names), kind=manifest.key.kind)
+            yield item, (("metadata", "annotations"), sentence)
 
 
 def denied_payload(commit: Commit) -> Iterator[Refusal]:

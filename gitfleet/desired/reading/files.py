@@ -19,7 +19,13 @@ from gitfleet.api.staged import Approval, StagedRun
 from gitfleet.api.texts import ApiText
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_rollouts import AppRollout, RolloutTrait
-from gitfleet.desired.reading.identity import known_scope, scope_break, version_warnings, without_needless_namespace
+from gitfleet.desired.reading.identity import (
+    known_scope,
+    scope_break,
+    version_warnings,
+    with_generated_name,
+    without_needless_namespace,
+)
 from gitfleet.desired.reading.paths import IGNORE_FILE, is_folder_file, is_ours, is_payload_path
 from gitfleet.desired.reading.payload import Decrypted, read_manifest
 from gitfleet.desired.reading.statuses import approval_warnings, with_beginning
@@ -278,7 +284,7 @@ def _top_breaks(kind: Kind, value: Mapping[str, Any], version: str) -> list[Brea
 
 
 def _read_payload(value: JsonObject, origin: Origin, label: str, decrypted: Decrypted | None) -> _Typed:
-    value, warnings = without_needless_namespace(value)
+    value, warnings = without_needless_namespace(with_generated_name(value))
     identity = _identity_of(value)
     group, name = str(value["apiVersion"]).rpartition("/")[0], str(value["kind"])
     kind = KINDS.get((group, name))

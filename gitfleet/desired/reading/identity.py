@@ -9,13 +9,16 @@ from gitfleet.api import Break
 from gitfleet.api.folders import FOLDER_FILE
 from gitfleet.api.kinds import KINDS
 from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey
+from gitfleet.api.steps import hook_of
 from gitfleet.api.texts import ApiText
 from gitfleet.api.values import is_namespace_name, is_object_name, name_rule
 from gitfleet.desired.known_kinds import API_FIELDS, BUILT_IN, is_kubernetes_group
 from gitfleet.desired.texts import DesiredText
+from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.kind_fields import RELEASE, served_kinds
 from gitfleet.formats.kinds import BUILT_IN_KINDS, BuiltInKind
 
+_DIGITS: Final = 8
 NO_KIND: Final = DesiredText.CANNOT_NAME_KIND()
 
 
@@ -65,6 +68,18 @@ def without_needless_namespace(body: JsonObject) -> tuple[JsonObject, list[Break
     remaining = {name: value for name, value in metadata.items() if name != "namespace"}
     sentence = DesiredText.NAMESPACE_DROPPED(kind=kind)
     return {**body, "metadata": remaining}, [(("metadata", "namespace"), sentence)]
+
+
+def with_generated_name(body: JsonObject) -> JsonObject:
+    """A hook with the name that its `generateName` and content give it. Other objects with one have an error."""
+    metadata = body.get("metadata")
+    if not isinstance(metadata, Mapping) or metadata.get("name") or hook_of(body) is None:
+        return body
+    prefix = metadata.get("generateName")
+    if not isinstance(prefix, str):
+        return body
+    remaining = {name: value for name, value in metadata.items() if name != "generateName"}
+    return {**body, "metadata": {**remaining, "name": f"{prefix}{digest_of(body)[:_DIGITS]}"}}
 
 
 def scope_break(namespaced: bool | None, kind: str, namespace: str, *, enveloped: bool = False) -> str | None:
