@@ -348,10 +348,18 @@ class History(Edits):
         self.log.append(f"{kind} is deleted by hand on {name}")
         self.world.fleet.cluster(name).delete_by_hand(ObjectKey(kind[0], "v1", *kind[1:]))
 
+    def _finish_deletions(self, cluster: str) -> None:
+        """Empty namespaces that are being deleted, as their controller tries again and again."""
+        memory = self.world.fleet.cluster(cluster).memory
+        for stored in [*memory.objects.values()]:
+            if stored.live.key.kind == "Namespace" and "deletionTimestamp" in stored.live.body["metadata"]:
+                memory.delete(stored.live.key, now=self.world.clock.now())
+
     def _mend(self) -> None:
         self._reachable()
         for name in sorted(self.world.fleet.clusters):
             self.world.fleet.cluster(name).behave((BAD, self.slow))
+            self._finish_deletions(name)
         self.world.fleet.crash.arm(None)
         self._killed_at = self._other_at = self._silent_at = self._agent_killed_at = None
         self.written.overrides = {space: (zone, n or 1) for space, (zone, n) in self.written.overrides.items()}
