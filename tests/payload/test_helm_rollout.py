@@ -11,7 +11,7 @@ from gitfleet.adapters.helm import HelmProgram
 from gitfleet.api.texts import ApiText
 from gitfleet.payload.texts import PayloadText
 from tests.builders import config_map, member_cluster, namespace, pick_fixed, placement
-from tests.payload.test_helm import CHART, CONFIG, CRD, OWN, WIDGET, chart, hook, release
+from tests.payload.test_helm import CHART, CONFIG, CRD, OWN, WIDGET, chart, release
 from tests.payload.test_kustomize_rollout import BuiltWorld
 from tests.texts import part
 
@@ -42,7 +42,6 @@ BREAKS: dict[str, dict[str, str | None]] = {
     "the release names no chart": {OWN: release().replace("charts/web", "charts/gone")},
     "the chart is gone": {f"{CHART}/Chart.yaml": None},
     "a random text": {f"{CHART}/templates/more.yaml": CONFIG.replace("-settings", "-{{ randAlpha 9 | lower }}")},
-    "a hook": {f"{CHART}/templates/more.yaml": hook("Pod", "pre-upgrade")},
     "a kind that nobody knows": {VALUES: "size: large\n", f"{CHART}/templates/more.yaml": WIDGET},
     PayloadText.OBJECT_WITHOUT_NAME(): {
         f"{CHART}/templates/more.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n"
