@@ -233,7 +233,8 @@ class DesiredText(FaultTable):
     TOO_LARGE_READ = "is too large to be read"
     TOO_MANY_VARIANTS = "the Folders of the repo have more than {most} variants; remove some"
     UNLESS_PLACED_CLUSTERS = "{sentence}, unless it is to be placed on clusters"
-    VARIANT_HOLDS_FOLDER = "contains another Folder, {file}; name a folder without one"
+    VARIANT_HOLDS_FOLDER = "contains the Folder file {file}; name a folder without one"
+    VARIANT_HOLDS_GITFLEETS = "contains {file}, which gitfleet itself acts on; name a folder without such files"
     VARIANT_PATH_IGNORED = "{path} is ignored in {ignore_file}; take it out there"
     VARIANT_PATH_LEADS_OUT = "{path} leads out of the repo; name a folder of this repo"
     VARIANT_PATH_NOT_BUILT = (

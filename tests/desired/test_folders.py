@@ -11,7 +11,7 @@ import pytest
 
 from gitfleet.api.faults import by_cause
 from gitfleet.api.folders import is_made
-from gitfleet.api.kinds import ONLY_A_FOLDER_FILE
+from gitfleet.api.kinds import ONLY_A_FOLDER_FILE, watched_kinds
 from gitfleet.api.objects import GroupKind, Manifest
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.texts import ApiText
@@ -30,6 +30,7 @@ from tests.texts import part
 APPS = f"resources/apps/{FOLDER}"
 NAMESPACE = {"resources/apps/ns.yaml": to_yaml(builders.namespace("apps"))}
 WIDGET = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: one}\n"
+PLACING = {"placements/apps.yaml": to_yaml(builders.placement("apps", selectors=[select_folder("apps")]))}
 PAIR = {"resources/apps/base/web.yaml": web("web:1"), "resources/apps/prod/web.yaml": web("web:2")}
 
 
@@ -190,6 +191,46 @@ def test_what_is_wrong_with_a_folder(files: dict[str, str], line: int, said: str
     assert f":{line}: " in found[0], found
 
 
+GITFLEETS = sorted({kind.folder for kind in watched_kinds() if kind.folder})
+MEMBER = to_yaml(builders.member_cluster("c1"))
+
+
+@pytest.mark.parametrize(
+    ("path", "file"),
+    [
+        *((f"../../{name}", f"{name}/a.yaml") for name in GITFLEETS),
+        ("../../clusters/eu", "clusters/eu/c1.yaml"),
+        ("../../fleet", "fleet/deep/c1.yaml"),
+    ],
+)
+def test_what_gitfleet_acts_on_is_no_variant(path: str, file: str) -> None:
+    files = {**PLACING, **governed(("x", path, PROD), REST, labels={"a": "b"}), **PAIR, file: MEMBER}
+    assert [fault for fault in errors(files) if DesiredText.VARIANT_HOLDS_GITFLEETS(file=file) in fault]
+    desired = read(files)
+    assert [*desired.clusters] == ["c1"]
+    assert (desired.payload, desired.folders) == ((), {})
+
+
+@pytest.mark.parametrize("path", ["../../.git", "../../.github", "..", "../../resources"])
+def test_no_folder_with_this_one_in_it_and_no_hidden_one_is_a_variant(path: str) -> None:
+    files = {**governed(("x", path, None)), **PAIR, ".github/workflows/x.yaml": "on: push\n"}
+    assert len([fault for fault in errors(files) if "spec.variants[0].path" in fault]) == 1
+    assert read(files).folders == {}
+
+
+def test_gitfleets_kinds_in_a_variant_are_payload_and_one_that_a_build_reads_stays_gitfleets() -> None:
+    rollout = to_yaml(builders.an_object("rollout.oam.dev/v1alpha1", "RolloutTrait", "x", namespace="apps"))
+    files = governed(("all", "all", None), namespace="apps", createNamespace=True)
+    files |= {"resources/apps/all/x.yaml": rollout}
+    assert "RolloutTrait/apps/x all" in placed(read(files))
+    build = {**governed(("all", "all", None)), "fleet/c1.yaml": MEMBER, "base/web.yaml": web("web:1")}
+    build |= {"resources/apps/all/kustomization.yaml": "{}"}
+    sources = ("resources/apps/all", "resources/apps/all/kustomization.yaml", "fleet/c1.yaml", "base/web.yaml")
+    made = {"resources/apps/all": replace(source_of("", settings(a="1")), sources=sources)}
+    desired = read_desired(replace(request_of(build), built=made))
+    assert [*desired.clusters] == ["c1"]
+
+
 @pytest.mark.parametrize(
     "second",
     [
@@ -217,7 +258,6 @@ def accepted(desired: Desired) -> FleetState:
     return FleetState(placements={key: record}, observed_commit="before")
 
 
-PLACING = {"placements/apps.yaml": to_yaml(builders.placement("apps", selectors=[select_folder("apps")]))}
 GOOD = {
     **PLACING,
     **governed(("prod", "prod", PROD), REST, namespace="apps", createNamespace=True),

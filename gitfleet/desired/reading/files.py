@@ -306,6 +306,13 @@ def _misplaced(group: str, name: str, *names: str) -> Iterator[Break]:
         yield ("kind",), DesiredText.UNLESS_PLACED_CLUSTERS(sentence=sentence)
 
 
+def is_gitfleets(path: str, reading: FileReading | None) -> bool:
+    """Whether gitfleet itself acts on a file outside `resources/`: it lies in one of gitfleet's folders, or holds an
+    object of gitfleet's kinds."""
+    items = (*reading.objects, *reading.faulty) if reading is not None else ()
+    return is_ours(path) or any(is_our_group(item.identity[0]) for item in items)
+
+
 def is_our_group(group: str) -> bool:
     """Whether gitfleet reads kinds of an API group itself: outside `resources/`, others of the group are errors."""
     return any(kind.group == group for kind in KINDS.values())

@@ -11,8 +11,16 @@ from typing import Final
 from gitfleet.api import Break
 from gitfleet.api.folders import FOLDER_FILE, Folder
 from gitfleet.api.objects import Manifest, ObjectKey
-from gitfleet.desired.reading.files import Contents, ReadObject
-from gitfleet.desired.reading.paths import IGNORE_FILE, built_folders, folders_of, is_folder_file
+from gitfleet.desired.reading.files import Contents, ReadObject, is_gitfleets
+from gitfleet.desired.reading.paths import (
+    IGNORE_FILE,
+    built_folders,
+    folders_of,
+    is_folder_file,
+    is_manifest_path,
+    is_payload_path,
+    read_one_by_one,
+)
 from gitfleet.desired.reading.request import SourceFile
 from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.limits import MAX_VARIANTS
@@ -83,7 +91,7 @@ def layout_of(paths: Collection[str], sources: Mapping[str, SourceFile], content
         for variant in _folder(item).variants
     }
     built = built_folders(paths, targets)
-    tree = _Tree(directories, built, items, sources)
+    tree = _Tree(directories, built, items, sources, paths, contents)
     refused = [(item, note) for directory, item in usable.items() for note in tree.breaks(directory, _folder(item))]
     refused += _beyond_limit(usable.values())
     names = {item.identity for item, _ in refused}
@@ -136,13 +144,15 @@ def _folder(item: ReadObject) -> Folder:
 
 @dataclass(frozen=True)
 class _Tree:
-    """The directories of a commit: all, those that are built, and those with a Folder; and all of its files, ignored
-    ones included."""
+    """The directories of a commit: all, those that are built, and those with a Folder; all of its files, ignored
+    ones included, and the paths of those that are not."""
 
     directories: Collection[str]
     built: Mapping[str, str]
     folders: Collection[str]
-    files: Collection[str]
+    files: Mapping[str, SourceFile]
+    paths: Collection[str]
+    contents: Contents
 
     def breaks(self, directory: str, folder: Folder) -> Iterator[Break]:
         """Why a Folder cannot be used where it lies."""
@@ -161,6 +171,19 @@ class _Tree:
                 inside.setdefault(directory, []).append(folder)
         return inside
 
+    @cached_property
+    def _gitfleets(self) -> Mapping[str, str]:
+        """The first file that gitfleet itself acts on by each directory that has one."""
+        files: dict[str, str] = {}
+        for path in read_one_by_one(self.paths):
+            if is_payload_path(path) or not is_manifest_path(path):
+                continue
+            source = self.files.get(path)
+            if is_gitfleets(path, source.read(path, self.contents) if source is not None else None):
+                for directory in folders_of(path):
+                    files.setdefault(directory, path)
+        return files
+
     def _charts(self) -> Iterable[str]:
         return (directory for directory, file in self.built.items() if file.endswith("/Chart.yaml"))
 
@@ -176,5 +199,9 @@ class _Tree:
             return ignored if is_ignored else DesiredText.VARIANT_PATH_NO_FOLDER(path=target)
         if target == directory and target not in self.built:
             return DesiredText.VARIANT_PATH_NOT_BUILT()
-        inner = next((folder for folder in self._inside.get(target, ()) if folder != directory), None)
-        return DesiredText.VARIANT_HOLDS_FOLDER(file=f"{inner}/{FOLDER_FILE}") if inner is not None else ""
+        own = (directory,) if target == directory else ()
+        inner = next((folder for folder in self._inside.get(target, ()) if folder not in own), None)
+        if inner is not None:
+            return DesiredText.VARIANT_HOLDS_FOLDER(file=f"{inner}/{FOLDER_FILE}")
+        file = "" if is_payload_path(f"{target}/") else self._gitfleets.get(target, "")
+        return DesiredText.VARIANT_HOLDS_GITFLEETS(file=file) if file else ""

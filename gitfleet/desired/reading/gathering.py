@@ -13,7 +13,7 @@ from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.folders import FOLDER_FILE
 from gitfleet.api.objects import GroupKind, Manifest
-from gitfleet.desired.reading.files import FileReading
+from gitfleet.desired.reading.files import FileReading, is_gitfleets
 from gitfleet.desired.reading.folders import FolderLayout, Owner, layout_of
 from gitfleet.desired.reading.governing import Governing, made_namespaces, scopes_in
 from gitfleet.desired.reading.ignore_rules import IgnoreRules, read_ignore
@@ -24,6 +24,7 @@ from gitfleet.desired.reading.paths import (
     is_folder_file,
     is_manifest_path,
     is_ours,
+    is_payload_path,
     read_one_by_one,
     wanted_paths,
 )
@@ -82,7 +83,7 @@ def gather(request: DesiredRequest) -> Gathered:
         if not is_manifest_path(path) or path not in one_by_one:
             continue
         owners = (None,) if is_folder_file(path) else layout.owners(path)
-        if path in read_by_variants and owners == (None,) and not is_folder_file(path):
+        if path in read_by_variants and owners == (None,) and not _is_gitfleets(path, source, request):
             continue
         read += 1
         if read > MAX_FILES:
@@ -104,6 +105,13 @@ def gather(request: DesiredRequest) -> Gathered:
     gathered.readings.sort(key=lambda reading: reading[0])
     _warn_of_unread(paths, request, gathered)
     return gathered
+
+
+def _is_gitfleets(path: str, source: SourceFile, request: DesiredRequest) -> bool:
+    """Whether a file is gitfleet's own even where a build reads it."""
+    if is_payload_path(path):
+        return is_folder_file(path)
+    return is_gitfleets(path, source.read(path, request.contents))
 
 
 def _sources(directory: str, request: DesiredRequest) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from gitfleet.api.objects import GroupKind, JsonObject, Manifest, Origin, key_of
 from gitfleet.desired.reading.files import Contents, FileReading, ReadObject, read_file, variant_identity
 from gitfleet.desired.reading.folders import FolderLayout, Owner
 from gitfleet.desired.reading.identity import known_scope
+from gitfleet.desired.reading.paths import is_payload_path
 from gitfleet.desired.reading.request import SourceFile
 from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.canonical_json import digest_of
@@ -72,7 +73,7 @@ class Governing:
                 document = replace(document, value=value)
             documents.append(document)
         parsed = replace(parsed, documents=tuple(documents))
-        if not (changed or faults) and source.reading is not None:
+        if is_payload_path(path) and not (changed or faults) and source.reading is not None:
             reading = source.reading
         else:
             reading = read_file(path, source.blob, parsed, self.contents, is_payload=True)
