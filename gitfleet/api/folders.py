@@ -15,7 +15,7 @@ from gitfleet.api.labels import LabelSelector
 from gitfleet.api.layout import document
 from gitfleet.api.objects import Authored, GroupKind, JsonObject, Manifest
 from gitfleet.api.texts import ApiText
-from gitfleet.api.values import Annotations, Labels, NamespaceName, NonEmpty, ObjectName
+from gitfleet.api.values import Annotations, Labels, NamespaceName, NonEmpty, ObjectName, is_reserved_namespace
 
 FOLDER_FILE: Final = "gitfleet-folder.yaml"
 """The name of the file, in a folder below `resources/`."""
@@ -85,9 +85,12 @@ class Folder(Authored):
         return (self.body.get("metadata") or {}).get("labels") or {}
 
     def breaks(self) -> Iterator[Break]:
-        """A made Namespace has a name, variants have names of their own, and each of them can match."""
+        """A made Namespace has a name that may be placed; variants have names of their own, and each of them can
+        match."""
         if self.create_namespace and self.namespace is None:
             yield ("spec", "createNamespace"), ApiText.NEEDS_NAMESPACE()
+        elif self.create_namespace and is_reserved_namespace(self.namespace or ""):
+            yield ("spec", "createNamespace"), ApiText.MAKES_RESERVED_NAMESPACE()
         at = ("spec", "variants")
         yield from names_taken((variant.name for variant in self.variants), at, "variant")
         first = next((index for index, variant in enumerate(self.variants) if variant.is_for_all), len(self.variants))

@@ -53,6 +53,9 @@ class ApiText(FaultTable):
         "lies in namespace {namespace}, and only cluster-scoped objects may be wrapped here"
     )
     LONG_WINDOW_BEGINS_AGAIN_BEFORE = "is so long that the window begins again before it ends, each time; shorten it"
+    MAKES_RESERVED_NAMESPACE = (
+        "would make a reserved Namespace, which is never placed; remove it, or name another namespace"
+    )
     MAY_HAVE_BEEN = "may have been"
     MORE_PODS_LOWER_PERCENTAGES_ALL = "have more than 100% of the pods; lower the percentages to 100 in all"
     MORE_PODS_TARGETSIZE = "have more than {target_size} pods, which is targetSize; correct one of them"

@@ -63,6 +63,7 @@ def select(placement: Placement, *indexes: PayloadIndex, before: Iterable[Folder
         home = placement.key.namespace or _chosen_namespace(placement, indexes)
         for selector in placement.selectors:
             for manifest in _distinct(_picked_by(selector, placement, indexes, home)):
+                _refuse_reserved(manifest.key.group_kind, manifest.key.name)
                 _, previous = picked.get(manifest.key.identity, (None, None))
                 if previous is None:
                     picked[manifest.key.identity] = (manifest, selector)
@@ -155,16 +156,17 @@ def _in_folder(selector: ResourceSelector, indexes: Sequence[PayloadIndex]) -> I
 
 
 def _namespaces(selector: ResourceSelector, indexes: Sequence[PayloadIndex]) -> Iterator[Manifest]:
-    if selector.name and is_reserved_namespace(selector.name):
-        raise _Invalid(SnapshotsText.NAMESPACE_RESERVED_CANNOT_PLACED(selector=selector.name))
+    _refuse_reserved(_NAMESPACE, selector.name or "")
     for manifest in _matching(selector, indexes, ""):
-        name = manifest.key.name
-        if is_reserved_namespace(name):
-            raise _Invalid(SnapshotsText.NAMESPACE_RESERVED_CANNOT_PLACED(selector=name))
         yield manifest
         if selector.selection_scope is SelectionScope.NAMESPACE_WITH_RESOURCES:
             for index in indexes:
-                yield from index.in_namespace(name)
+                yield from index.in_namespace(manifest.key.name)
+
+
+def _refuse_reserved(kind: GroupKind, name: str) -> None:
+    if kind == _NAMESPACE and is_reserved_namespace(name):
+        raise _Invalid(SnapshotsText.NAMESPACE_RESERVED_CANNOT_PLACED(selector=name))
 
 
 def _matching(selector: ResourceSelector, indexes: Iterable[PayloadIndex], namespace: str) -> Iterator[Manifest]:

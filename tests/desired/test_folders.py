@@ -140,6 +140,13 @@ def test_a_namespace_is_made_once_and_only_where_no_manifest_has_it() -> None:
     assert not any(map(is_made, read({**both, **NAMESPACE}).payload))
 
 
+@pytest.mark.parametrize("rule", [{"scope": "Cluster"}, {"namespaces": ["ap*"]}, {"kinds": [{"kind": "Namespace"}]}])
+def test_the_policy_holds_for_the_made_namespace(rule: dict[str, Any]) -> None:
+    files = {**governed(namespace="apps", createNamespace=True), **config(policy={"deny": [rule]})}
+    assert len([fault for fault in errors(files) if fault.startswith(f"{APPS}:1: ")]) == 1
+    assert read(files).payload == ()
+
+
 def test_each_variant_is_payload_and_equal_content_is_there_once() -> None:
     files = {**governed(("prod", "prod", PROD), REST, namespace="apps", createNamespace=True), **PAIR}
     same = {"resources/apps/base/s.yaml": settings(a="1"), "resources/apps/prod/s.yaml": settings(a="1")}
@@ -178,6 +185,8 @@ NESTED = {f"resources/apps/base/{FOLDER}": to_yaml(folder("inner"))}
         ({**governed(REST), **NESTED}, 8, DesiredText.VARIANT_HOLDS_FOLDER(file=f"resources/apps/base/{FOLDER}")),
         (governed(REST, ("prod", "prod", PROD)), 9, ApiText.VARIANT_NEVER_MATCHES(name="rest")),
         (governed(createNamespace=True), 6, ApiText.NEEDS_NAMESPACE()),
+        (governed(namespace="kube-system", createNamespace=True), 7, ApiText.MAKES_RESERVED_NAMESPACE()),
+        (governed(namespace="default", createNamespace=True), 7, ApiText.MAKES_RESERVED_NAMESPACE()),
         (governed(dependsOn=[{"folder": "a", "placement": "b"}]), 7, ApiText.NAME_FOLDER_OR_PLACEMENT()),
         ({APPS: to_yaml(folder("apps"), folder("more"))}, 8, DesiredText.MUST_HOLD_ONE_FOLDER()),
         ({APPS: web("web:1")}, 2, DesiredText.MUST_HOLD_ONE_FOLDER()),

@@ -11,7 +11,7 @@ import pytest
 
 from gitfleet.api.folders import Folder, Variant, made_namespace
 from gitfleet.api.labels import LabelSelector
-from gitfleet.api.objects import Manifest
+from gitfleet.api.objects import JsonObject, Manifest
 from gitfleet.api.placements import Placement, PlacementKey, ResourceSelector
 from gitfleet.snapshots import PayloadIndex, index_payload, restore_snapshot, select, take_snapshots
 from gitfleet.snapshots.texts import SnapshotsText
@@ -76,6 +76,14 @@ def test_only_the_made_namespace_may_be_selected_twice() -> None:
     assert select(placing(*twice), indexed(MADE, of("x"))).error is None
     assert select(placing(*twice), indexed(replace(manifest_of(namespace("apps")), folder="apps"))).error is not None
     assert select(placing(*twice[:1] * 2), indexed(of("x"))).error is not None
+
+
+@pytest.mark.parametrize("body", [made_namespace("kube-system"), namespace("default")])
+def test_a_reserved_namespace_is_not_selected_by_its_folder(body: JsonObject) -> None:
+    made = replace(manifest_of(body), folder="apps")
+    chosen = select(placing({**EVERYTHING, "name": "apps"}), indexed(made, of("x")))
+    assert chosen.error is not None
+    assert SnapshotsText.NAMESPACE_RESERVED_CANNOT_PLACED(selector=made.key.name) in chosen.error.message
 
 
 def test_a_snapshot_has_every_variant_and_a_cluster_gets_its_own() -> None:
