@@ -66,10 +66,19 @@ class _Pool:
     versions: dict[str, dict[tuple[str, str], set[int]]] = field(default_factory=dict)
     failed: set[tuple[str, str]] = field(default_factory=set)
     """The Folders, by name, and the variants with an error."""
+    unreadable: set[str] = field(default_factory=set)
+    """The files that may hold objects which nobody can name."""
 
     def commit(self) -> Commit:
         """Return what the checks look at."""
-        return Commit(self.request, self.history, dict(self.objects), frozenset(self.retained), frozenset(self.refused))
+        return Commit(
+            self.request,
+            self.history,
+            dict(self.objects),
+            frozenset(self.retained),
+            frozenset(self.refused),
+            frozenset(self.unreadable),
+        )
 
     def resolve(self, gathered: Gathered) -> None:
         """Take every object once: of several with one identity the one in force, or the first by path."""
@@ -98,10 +107,12 @@ class _Pool:
                 self.refused.add(item.identity)
                 self._retain(self.history.version(item.identity, path) or self._former(item), path)
             if reading.unreadable:
+                self.unreadable.add(path)
                 self._retain_file(path, path)
         with_errors = (path for path, reading in gathered.readings if reading.faulty or reading.unreadable)
         self._refuse_folders(with_errors)
         for path in gathered.closed:
+            self.unreadable.add(path)
             self._retain_file(path, area_of(path))
         for folder, _ in gathered.layout.refused:
             for item in list(self.history.of_folder(folder.identity[3])):

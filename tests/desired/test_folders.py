@@ -362,6 +362,31 @@ def test_an_unknown_dependency_is_a_warning() -> None:
     assert not errors(depending(a=needing("bb"), b=[]))
 
 
+@pytest.mark.parametrize(("env", "expected"), [("prod", []), ("prdo", ["spec.variants[0].clusterSelector"])])
+def test_a_variant_that_no_cluster_matches_is_a_warning(env: str, expected: list[str]) -> None:
+    files = governed(("prod", "prod", {"matchLabels": {"env": env}}), REST, namespace="apps", createNamespace=True)
+    cluster = {"clusters/eu.yaml": to_yaml(builders.member_cluster("eu", labels={"env": "prod"}))}
+    faults = read_desired(request_of({**files, **PAIR, **cluster})).faults
+    sentence = DesiredText.SELECTS_NO_LABELS(kind="cluster")
+    assert [(fault.path, fault.field) for fault in faults if fault.message == sentence] == [
+        (APPS, field) for field in expected
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("kind: [", []),
+        (to_yaml(folder("apps")).replace("name: apps", "name: [apps]"), []),
+        (None, ["placements/apps.yaml"]),
+    ],
+)
+def test_what_a_broken_folder_file_may_define_is_not_reported_as_missing(text: str | None, expected: list[str]) -> None:
+    files = {**PLACING, **depending(b=needing("apps")), **({APPS: text} if text else {})}
+    missing = [fault for fault in read_desired(request_of(files)).faults if fault.severity == "warning"]
+    assert {fault.path for fault in missing} == {*expected, *(f"resources/b/{FOLDER}" for _ in expected)}
+
+
 @pytest.mark.parametrize("other", ["gold", "lead", ""])
 def test_a_selector_by_a_label_that_differs_by_variant_is_a_warning(other: str) -> None:
     labels = {"matchLabels": {"tier": "gold"}}

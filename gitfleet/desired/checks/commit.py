@@ -15,6 +15,7 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.definitions import definition_of
 from gitfleet.api.envelopes import carried
 from gitfleet.api.fleet import FleetConfig
+from gitfleet.api.folders import Folder
 from gitfleet.api.kinds import KINDS
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.objects import GroupKind, Identity, Manifest, Origin
@@ -27,7 +28,7 @@ from gitfleet.desired.history import History
 from gitfleet.desired.known_kinds import KnownKinds, kinds_with
 from gitfleet.desired.reading.files import ReadObject
 from gitfleet.desired.reading.identity import known_scope
-from gitfleet.desired.reading.paths import FLEET_FILE
+from gitfleet.desired.reading.paths import FLEET_FILE, is_folder_file
 from gitfleet.desired.reading.request import DesiredRequest
 from gitfleet.formats.near_names import nearest
 from gitfleet.formats.texts import FormatsText
@@ -55,13 +56,15 @@ def noted(item: ReadObject, notes: Iterable[Break]) -> Iterator[Refusal]:
 @dataclass
 class Commit:
     """The `objects` that are in force; `retained` are those of them that go on as their last good version. `refused`
-    are the objects that the commit has with an error. `history` is what was in force before."""
+    are the objects that the commit has with an error, `unreadable` the paths of files that may have others. `history`
+    is what was in force before."""
 
     request: DesiredRequest
     history: History
     objects: Mapping[Identity, ReadObject]
     retained: Collection[Identity] = ()
     refused: Collection[Identity] = ()
+    unreadable: Collection[str] = ()
     _comparisons: list[int] = field(default_factory=lambda: [_MOST_COMPARED])
 
     @property
@@ -102,10 +105,11 @@ class Commit:
 
     def missing(self, kind: type, name: str, otherwise: str, namespace: str = "") -> str:
         """Return the hint about an object of one of our kinds that no file has, not even with an error; "" where one
-        has it."""
+        has it, or may have it."""
         names: Mapping[str, Any] = self.named(kind, namespace)
-        is_there = name in names or (kind, namespace, name) in self._refused_names
-        return "" if is_there else self.hint(name, names, otherwise)
+        has_it = name in names or (kind, namespace, name) in self._refused_names
+        may_have_it = kind is Folder and any(map(is_folder_file, self.unreadable))
+        return "" if has_it or may_have_it else self.hint(name, names, otherwise)
 
     @cached_property
     def _refused_names(self) -> Collection[tuple[type, str, str]]:

@@ -14,6 +14,7 @@ from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.folders import FOLDER, Folder
 from gitfleet.api.freeze_files import Freeze, FreezeOverride
 from gitfleet.api.freezes import FreezeScope
+from gitfleet.api.labels import LabelSelector
 from gitfleet.api.overrides import Override
 from gitfleet.api.pins import Pin
 from gitfleet.api.placements import RENAMED_FROM, Placement, PlacementKey, SelectionScope
@@ -105,6 +106,8 @@ def _of_override(override: Override, commit: Commit) -> Iterator[Break]:
 
 
 def _of_folder(folder: Folder, commit: Commit) -> Iterator[Break]:
+    for index, variant in enumerate(folder.variants):
+        yield from _by_labels(variant.cluster_selector, ("spec", "variants", index, "clusterSelector"), commit)
     for index, dependency in enumerate(folder.depends_on):
         at = ("spec", "dependsOn", index)
         if dependency.folder is None:
@@ -221,8 +224,12 @@ def _terms(terms: Iterable[ClusterSelectorTerm], location: Location, commit: Com
 
 def _term(term: ClusterSelectorTerm, location: Location, commit: Commit) -> Iterator[Break]:
     """The labels alone: which properties a cluster has shows only when it answers."""
-    if term.label_selector is not None and not commit.cluster_labels.any_matches(term.label_selector):
-        yield (*location, "labelSelector"), DesiredText.SELECTS_NO_LABELS(kind="cluster")
+    yield from _by_labels(term.label_selector, (*location, "labelSelector"), commit)
+
+
+def _by_labels(selector: LabelSelector | None, location: Location, commit: Commit) -> Iterator[Break]:
+    if selector is not None and not commit.cluster_labels.any_matches(selector):
+        yield location, DesiredText.SELECTS_NO_LABELS(kind="cluster")
 
 
 def _misspelt_variables(override: Override) -> Iterator[Break]:
