@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Annotated, Final, Protocol, TypeVar
 
 from annotated_types import Len
@@ -93,9 +94,9 @@ class Folder(Authored):
             yield ("spec", "createNamespace"), ApiText.MAKES_RESERVED_NAMESPACE()
         at = ("spec", "variants")
         yield from names_taken((variant.name for variant in self.variants), at, "variant")
-        first = next((index for index, variant in enumerate(self.variants) if variant.is_for_all), len(self.variants))
-        for index in range(first + 1, len(self.variants)):
-            yield (*at, index), ApiText.VARIANT_NEVER_MATCHES(name=self.variants[first].name)
+        for index, (variant, following) in enumerate(pairwise(self.variants)):
+            if variant.is_for_all:
+                yield (*at, index), ApiText.VARIANT_NEVER_MATCHES(name=following.name)
 
 
 _MADE: Final = "gitfleet.dev/made-by"

@@ -125,7 +125,12 @@ def _unknown_field(cls: type, location: Location) -> str:
     names = fields_at(cls, location[:-1])
     if location[-1] in names:
         return ApiText.NOT_GO_OTHER_NAME_FIELD()
-    return ApiText.NOT_KNOWN_FIELD(hint=did_you_mean(str(location[-1]), names, "remove it"))
+    *parent, name = location
+    homes = [field for field in names if name in fields_at(cls, (*parent, field))]
+    if len(homes) == 1:  # as after a wrong indentation
+        return ApiText.NOT_KNOWN_FIELD(hint=ApiText.MOVE_BELOW(field=homes[0]))
+    otherwise = ApiText.LABELS_BELOW() if "matchLabels" in names else "remove it"
+    return ApiText.NOT_KNOWN_FIELD(hint=did_you_mean(str(name), names, otherwise))
 
 
 def fields_at(cls: type, location: Location) -> list[str]:

@@ -47,6 +47,7 @@ class ApiText(FaultTable):
     KIND_LISTED_TWICE = "is already in the list; keep one scope of a kind"
     KIND_NAME_NO_OBJECT = "has a kind or a name that no object can have"
     LABELS_ANNOTATIONS_NOT_MAPPING = "has labels or annotations that are not a mapping"
+    LABELS_BELOW = "write labels below matchLabels"
     LACKS_APIVERSION_KIND_NAME = "lacks apiVersion, kind or name"
     LIES_NAMESPACE_NOT_ENVELOPE_OWN = "lies in namespace {namespace}, not in the envelope's own"
     LIES_NAMESPACE_ONLY_CLUSTER_SCOPED = (
@@ -60,6 +61,7 @@ class ApiText(FaultTable):
     MORE_PODS_LOWER_PERCENTAGES_ALL = "have more than 100% of the pods; lower the percentages to 100 in all"
     MORE_PODS_TARGETSIZE = "have more than {target_size} pods, which is targetSize; correct one of them"
     MOST_ITEMS_REMOVE_SOME = "may have at most {context} items; remove some"
+    MOVE_BELOW = "move it below {field}"
     MUST_API_GROUP_VERSION = "must be an API group and version, such as apps/v1; correct it"
     MUST_API_GROUP_WITHOUT_VERSION = "must be an API group without a version, such as apps; correct it"
     MUST_APPROVAL_BEFORE_STAGE = "must be Approval before a stage; correct it"
@@ -247,7 +249,7 @@ class ApiText(FaultTable):
     )
     TARGET_NAME_WORKLOAD_OLDER_CONTENT = "is the target; name the workload with the older content, or leave it out"
     THIS_FILE_HAS = "this file has"
-    VARIANT_NEVER_MATCHES = 'never matches: variant "{name}" before it matches every cluster; move it to the end'
+    VARIANT_NEVER_MATCHES = 'matches every cluster, so variant "{name}" after it never matches; move it to the end'
     WHAT_IS_DONE = "what is done"
     WITHOUT_VALUE_PUTS_NULL = "{op} without a value puts null there; add the value"
     WRITE_ONE_MI = "{reason}; write one such as 2, 1.5 or 800Mi"

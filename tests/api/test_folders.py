@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from gitfleet.api.folders import FolderVariants, VariantSelector, choose_variants, variant_changes
+from gitfleet.api import Location, read
+from gitfleet.api.folders import Folder, FolderVariants, VariantSelector, choose_variants, variant_changes
 from gitfleet.api.labels import LabelOperator, LabelRequirement, LabelSelector
+from gitfleet.api.placements import Placement
+from gitfleet.api.texts import ApiText
+from gitfleet.formats.texts import FormatsText
+from tests import builders
+from tests.folders import folder
 
 PROD = VariantSelector(name="prod", cluster_selector=LabelSelector({"env": "prod"}))
 NAMED = VariantSelector(name="one", cluster_selector=LabelSelector({"kubernetes-fleet.io/member-name": "c1"}))
@@ -44,3 +52,58 @@ def test_a_cluster_gets_the_first_variant_that_it_matches(
 )
 def test_which_variants_differ(old: tuple[tuple[str, str], ...], new: tuple[tuple[str, str], ...], said: str) -> None:
     assert variant_changes(old, new) == said
+
+
+FIRST = ("spec", "variants", 0)
+
+
+def with_first_variant(**fields: Any) -> dict[str, Any]:
+    """A Folder with a variant before the one for the rest."""
+    body = folder("apps")
+    rest = {"name": "rest", "path": "base"}
+    return {**body, "spec": {"variants": [{"name": "prod", "path": "prod", **fields}, rest]}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "location", "hint"),
+    [
+        (Folder, {**folder("apps"), "namespace": "apps"}, ("namespace",), ApiText.MOVE_BELOW(field="spec")),
+        (Folder, {**folder("apps"), "name": "apps"}, ("name",), ApiText.MOVE_BELOW(field="metadata")),
+        (
+            Placement,
+            {**builders.placement("p"), "resourceSelectors": []},
+            ("resourceSelectors",),
+            ApiText.MOVE_BELOW(field="spec"),
+        ),
+        (Folder, {**folder("apps"), "colour": "red"}, ("colour",), "remove it"),
+        (
+            Folder,
+            with_first_variant(clusterSelector={"env": "prod"}),
+            (*FIRST, "clusterSelector", "env"),
+            ApiText.LABELS_BELOW(),
+        ),
+        (
+            Folder,
+            with_first_variant(clusterSelector={"matchLabel": {"env": "prod"}}),
+            (*FIRST, "clusterSelector", "matchLabel"),
+            FormatsText.YOU_MEAN(near="matchLabels"),
+        ),
+        (
+            Folder,
+            with_first_variant(clusterSelector=None, matchLabels={"env": "prod"}),
+            (*FIRST, "matchLabels"),
+            ApiText.MOVE_BELOW(field="clusterSelector"),
+        ),
+    ],
+)
+def test_a_field_at_the_wrong_place_is_one_error_that_says_where_it_belongs(
+    kind: type, body: dict[str, Any], location: Location, hint: str
+) -> None:
+    value, breaks = read(kind, body)
+    assert value is None
+    assert breaks == [(location, ApiText.NOT_KNOWN_FIELD(hint=hint))]
+
+
+def test_a_variant_for_every_cluster_is_the_last() -> None:
+    _, breaks = read(Folder, with_first_variant())
+    assert breaks == [(FIRST, ApiText.VARIANT_NEVER_MATCHES(name="rest"))]

@@ -183,7 +183,7 @@ NESTED = {f"resources/apps/base/{FOLDER}": to_yaml(folder("inner"))}
         ),
         (governed(("x", ".", None)), 8, DesiredText.VARIANT_PATH_NOT_BUILT()),
         ({**governed(REST), **NESTED}, 8, DesiredText.VARIANT_HOLDS_FOLDER(file=f"resources/apps/base/{FOLDER}")),
-        (governed(REST, ("prod", "prod", PROD)), 9, ApiText.VARIANT_NEVER_MATCHES(name="rest")),
+        (governed(REST, ("prod", "prod", PROD)), 7, ApiText.VARIANT_NEVER_MATCHES(name="prod")),
         (governed(createNamespace=True), 6, ApiText.NEEDS_NAMESPACE()),
         (governed(namespace="kube-system", createNamespace=True), 7, ApiText.MAKES_RESERVED_NAMESPACE()),
         (governed(namespace="default", createNamespace=True), 7, ApiText.MAKES_RESERVED_NAMESPACE()),
