@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
 import shlex
 from collections.abc import Mapping, Sequence
@@ -17,8 +18,9 @@ from gitfleet.cli import options
 from gitfleet.cli.messages import say
 from gitfleet.cli.schema import EVERY_KIND, schema_files
 from gitfleet.cli.texts import CliText
+from gitfleet.desired.reading.paths import FLEET_FILE
 from gitfleet.errors import BadInput
-from gitfleet.formats.sentences import and_more
+from gitfleet.formats.sentences import named_briefly
 
 _ACTIONS: Final = (
     ("action/action.yml", "actions/gitfleet/action.yml"),
@@ -30,6 +32,7 @@ _FORGE_FILES: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
     "gitlab": (("gitlab/gitfleet.yml", "gitfleet.yml"), ("gitlab/gitlab-ci.yml", "../.gitlab-ci.yml")),
 }
 """The files of each forge in `ci/`, and where they stand below the forge's own folder."""
+_MOST_NAMED: Final = 5
 
 
 @options.command("gitfleet init my-fleet", "cd my-fleet", 'git init -b main && git add . && git commit -m "My fleet"')
@@ -42,27 +45,25 @@ _FORGE_FILES: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
 )
 @click.option("--force", is_flag=True, help="Write even where files of the same name are.")
 def init(directory: Path, forge: str | None, force: bool) -> None:
-    """Lay out a config repo that already works in DIR (default: this folder)."""
-    is_fleet = forge is not None and (directory / "gitfleet.yaml").exists()
+    """Lay out a config repo that already works in DIR (default: this folder). Files that exist stay as they are."""
+    is_fleet = forge is not None and (directory / FLEET_FILE).exists()
     files = {} if is_fleet else dict(layout_files())
     if forge is not None:
         files |= ci_files(forge)
     try:
-        existing = sorted(path for path in files if (directory / path).exists())
-        if existing and not force:
-            raise BadInput(
-                CliText.ALREADY_HAS(
-                    resolve=directory.resolve(), existing=existing[0], and_more=and_more(len(existing) - 1)
-                ),
-                hint=CliText.CHOOSE_EMPTY_FOLDER(),
-            )
-        for path, content in files.items():
+        existing = [] if force else sorted(path for path in files if os.path.lexists(directory / path))
+        if FLEET_FILE in existing:
+            raise BadInput(CliText.ALREADY_HAS(resolve=directory.resolve()), hint=CliText.CHOOSE_ANOTHER_FOLDER())
+        if existing:
+            say(CliText.FILES_UNCHANGED(files=named_briefly(existing, _MOST_NAMED)))
+        new = {path: content for path, content in files.items() if path not in existing}
+        for path, content in new.items():
             target = directory / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
     except OSError as error:
         raise BadInput(CliText.CANNOT_WRITTEN(file=error.filename, strerror=error.strerror)) from error
-    say(CliText.FILES_NEXT(count=len(files), resolve=directory.resolve()))
+    say(CliText.FILES_NEXT(count=len(new), resolve=directory.resolve()))
     if directory.resolve() != Path.cwd():
         say(f"  cd {shlex.quote(str(directory))}")
     if forge is not None:

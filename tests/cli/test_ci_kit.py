@@ -139,7 +139,9 @@ def test_a_fleet_gets_only_the_checks(gitfleet: Shell, tmp_path: Path, forge: st
         {path.relative_to(folder) for path in folder.rglob("*")} for folder in (tmp_path / "whole", tmp_path / "alone")
     )
     assert whole == added and Path(f".{forge}/CODEOWNERS") in added
-    assert gitfleet("init", tmp_path / "alone", "--ci", forge).code == 1
+    (tmp_path / "alone" / f".{forge}" / "CODEOWNERS").write_text("* @me\n")
+    assert gitfleet("init", tmp_path / "alone", "--ci", forge).code == 0
+    assert (tmp_path / "alone" / f".{forge}" / "CODEOWNERS").read_text() == "* @me\n"
 
 
 def test_the_hook_refuses_what_is_not_committed_yet(moving: Path) -> None:

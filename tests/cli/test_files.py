@@ -40,13 +40,26 @@ def test_init_overwrites_nothing_unasked(gitfleet: Shell, tmp_path: Path) -> Non
     ended = gitfleet("init", tmp_path)
 
     assert (ended.code, ended.out) == (1, "")
-    assert ended.err == (
-        f"error: {CliText.ALREADY_HAS(resolve=tmp_path, existing='gitfleet.yaml', and_more='')}\n"
-        f"hint: {CliText.CHOOSE_EMPTY_FOLDER()}\n"
-    )
+    assert ended.err == (f"error: {CliText.ALREADY_HAS(resolve=tmp_path)}\nhint: {CliText.CHOOSE_ANOTHER_FOLDER()}\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["gitfleet.yaml"]
     assert gitfleet("init", tmp_path, "--force").code == 0
     assert gitfleet("init", tmp_path / "gitfleet.yaml" / "below").code == 1
+
+
+def test_init_leaves_the_files_that_are_there(gitfleet: Shell, tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("mine")
+    (tmp_path / "placements").mkdir()
+    (tmp_path / "placements" / "web.yaml").symlink_to("nowhere")
+    ended = gitfleet("init", tmp_path)
+
+    assert ended.code == 0
+    assert ended.err.splitlines()[:2] == [
+        CliText.FILES_UNCHANGED(files="README.md and placements/web.yaml"),
+        CliText.FILES_NEXT(count=len(layout_files()) - 2, resolve=tmp_path),
+    ]
+    assert (tmp_path / "README.md").read_text() == "mine"
+    assert not (tmp_path / "placements" / "web.yaml").exists()
+    assert all((tmp_path / path).is_file() for path, _ in layout_files() if path != "placements/web.yaml")
 
 
 def test_render(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:
