@@ -42,7 +42,7 @@ def operation_for(manifest: Manifest, work: Work, claims: Claims) -> Operation:
         code, why = (KeepCode.IN_PLACE, ApplyText.AS_APPLIED()) if is_applied else (KeepCode.ROLLOUT, waits)
         return left_alone(manifest, work, live, code, why)
     holder = claims.holders[identity]
-    if holder != work.placement and is_made(manifest) and live is not None:
+    if holder != work.placement and is_made(manifest):
         return left_alone(manifest, work, live, KeepCode.IN_PLACE, ApplyText.MADE_FOR_SEVERAL(holder=titled(holder)))
     if holder != work.placement:
         return _of_another(holder, manifest, work, live, claims)

@@ -60,6 +60,20 @@ def test_variants_are_planned_explained_and_listed(gitfleet: Shell, fleet: Path)
     ]
 
 
+def test_plan_creates_once_a_made_namespace_that_several_placements_have(gitfleet: Shell, fleet: Path) -> None:
+    selector = {**builders.select_namespace("apps"), "selectionScope": "NamespaceOnly"}
+    commit(fleet, {**FILES, "placements/zz.yaml": to_yaml(builders.placement("zz", selectors=[selector]))})
+    planned = json.loads(gitfleet("plan", fleet, "--clusters", "none", "-o", "json").out)
+    verbs = {
+        one["name"]: {o["action"] for o in one["operations"] if o["object"]["kind"] == "Namespace"}
+        for one in planned["placements"]
+        if one["name"] in ("apps", "zz")
+    }
+    assert verbs == {"apps": {"create"}, "zz": {"keep"}}
+    assert gitfleet("run", "--until-settled", fleet).code == 0
+    assert "failed" not in gitfleet("get", "events", "-C", fleet).out
+
+
 def test_plan_says_which_variant_a_changed_label_brings(gitfleet: Shell, fleet: Path) -> None:
     commit(fleet, FILES)
     assert gitfleet("run", "--until-settled", fleet).code == 0
