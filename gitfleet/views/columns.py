@@ -8,10 +8,12 @@ from datetime import datetime
 from typing import Any, Final, TypeAlias
 
 from gitfleet.api.clusters import NODE_COUNT, silent_from
-from gitfleet.api.conditions import Condition, ConditionType, find_condition, type_of
+from gitfleet.api.conditions import Condition, ConditionType, Status, find_condition, type_of
 from gitfleet.api.runs import RunConditionType
 from gitfleet.api.snapshots import OverrideSnapshot
+from gitfleet.api.strategies import ApplyStrategyType
 from gitfleet.formats.sentences import counted
+from gitfleet.status import steps_of
 from gitfleet.views.holds import hold_state, not_counted
 from gitfleet.views.models import BindingView, ClusterView, PlacementView, SnapshotView, first_time
 from gitfleet.views.runs import RunView
@@ -22,7 +24,16 @@ Column: TypeAlias = tuple[str, bool, Callable[[Any, datetime], str]]
 
 
 def _status(type_: ConditionType) -> Callable[[PlacementView, datetime], str]:
-    return _of_condition(type_, lambda condition: condition.status.value)
+    return lambda view, _: _reached(type_, lambda step: find_condition(view.conditions, type_of(view.kind, step)))
+
+
+def _reached(type_: ConditionType, condition_of: Callable[[ConditionType], Condition | None]) -> str:
+    """The status of a condition; without one, that of the step before it that is not done, "" where there is none."""
+    condition = condition_of(type_)
+    if condition is None:
+        before = filter(None, (condition_of(step.type) for step in steps_of(ApplyStrategyType.SERVER_SIDE_APPLY)))
+        condition = next((step for step in before if step.status is not Status.TRUE), None)
+    return condition.status.value if condition is not None else ""
 
 
 def _generation(type_: ConditionType) -> Callable[[PlacementView, datetime], str]:
@@ -38,7 +49,7 @@ def _of_condition(type_: ConditionType, text: Callable[[Condition], str]) -> Cal
 
 
 def _bound(type_: ConditionType) -> Callable[[BindingView, datetime], str]:
-    return lambda view, _: view.condition(type_)
+    return lambda view, _: _reached(type_, view.condition)
 
 
 def _amount(side: str, resource: str) -> Callable[[ClusterView, datetime], str]:

@@ -16,7 +16,7 @@ from gitfleet import desired, snapshots
 from gitfleet.api import write
 from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.conditions import Conditions, ConditionType, MemberConditionType, find_condition
+from gitfleet.api.conditions import Condition, Conditions, ConditionType, MemberConditionType, find_condition
 from gitfleet.api.envelopes import is_envelope
 from gitfleet.api.holds import Hold
 from gitfleet.api.objects import JsonObject, Manifest
@@ -153,10 +153,9 @@ class BindingView:
         """The binding's name."""
         return self.binding.name
 
-    def condition(self, type_: ConditionType) -> str:
-        """The status of a condition that holds for the binding's generation, "" for none."""
-        condition = find_condition(self.binding.conditions, type_, generation=self.binding.generation)
-        return condition.status.value if condition else ""
+    def condition(self, type_: ConditionType) -> Condition | None:
+        """The condition that holds for the binding's generation."""
+        return find_condition(self.binding.conditions, type_, generation=self.binding.generation)
 
     def body(self) -> JsonObject:
         """The whole object."""

@@ -14,6 +14,7 @@ import yaml
 from gitfleet.api import write
 from gitfleet.api.bindings import binding_name
 from gitfleet.api.clusters import silent_from
+from gitfleet.api.conditions import Conditions, Status
 from gitfleet.api.freeze_files import Freeze, FreezeRules
 from gitfleet.api.holds import Hold, HoldReason, HoldRule
 from gitfleet.api.objects import JsonObject, JsonValue, Manifest, ObjectKey, Origin
@@ -190,6 +191,30 @@ def test_the_table_of_bindings() -> None:
 
     assert table.columns == ("NAME", "STATE", "SNAPSHOT", "AVAILABLE", "AGE")
     assert [row[1:] for row in table.rows] == [("Bound", "0", "True", "5m3s"), ("Bound", "0", "False", "5m3s")]
+
+
+@pytest.mark.parametrize("status", [Status.FALSE, Status.UNKNOWN])
+def test_what_comes_after_a_step_that_is_not_done_has_its_status(status: Status) -> None:
+    """KubeFleet sets no condition after the first that is not True."""
+    base = small_fleet()
+    web = base.placements[WEB]
+
+    def stopped(conditions: Conditions, prefix: str = "") -> Conditions:
+        until = [c for c in conditions if c.type != f"{prefix}Available"]
+        return tuple(replace(c, status=status) if c.type == f"{prefix}Applied" else c for c in until)
+
+    bindings = tuple(replace(one, conditions=stopped(one.conditions)) for one in web.bindings)
+    web = replace(web, conditions=stopped(web.conditions, WEB.kind), bindings=bindings)
+    state = reader_of(replace(base, placements={**base.placements, WEB: web}))
+    shown = {
+        kind: [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+        for kind in ("crp", "bindings")
+        if (table := table_of(kind, state, now=NOW, wide=True))
+    }
+    assert [(row["WORK-SYNCHRONIZED"], row["AVAILABLE"]) for row in shown["crp"]] == [("True", status)]
+    assert {(row["WORKSYNCHRONIZED"], row["RESOURCESAPPLIED"], row["AVAILABLE"]) for row in shown["bindings"]} == {
+        ("True", status, status)
+    }
 
 
 def test_wide_tables_have_kubefleets_own_columns_too() -> None:
