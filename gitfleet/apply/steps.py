@@ -244,7 +244,7 @@ class WorkSteps:
         if live is not None and (entry is None or (entry.uid, entry.applied_digest) != (live.uid, step.applied.digest)):
             why = ApplyText.LAST_APPLY_NOT_CONFIRMED()
             return replace(update(step.applied, self.work, live, self.claims, why), removes={}, step=step.run)
-        keep = self._keep(step.manifest, KeepCode.STEP, ApplyText.STEP_RUNS(), step.run)
+        keep = self._keep(step.manifest, KeepCode.STEP_RUNS, ApplyText.STEP_RUNS(), step.run)
         return replace(keep, until=step.until) if isinstance(keep, Keep) else keep
 
     def _next(self, operation: Operation, step: Step, folder: _Folder) -> Operation:

@@ -49,7 +49,7 @@ class FleetText(TextTable):
     NOT_ANSWER_WITHIN = "{name} did not answer within {timeout:g} s"
     NOT_ASKED_TIME_EXECUTOR = "{name} was not asked in time by the executor {name_2}"
     NOT_ASKED_WITHIN = "{name} was not asked within {timeout:g} s, since other clusters took so long"
-    NOT_COUNT = "{why}, so it does not count"
+    NOT_COUNT = "{why}, so it does not count; spec.connection.publicKeys of the cluster lists the keys that do"
     NO_AGENT_REPORTED_BRANCH_YET = "no agent has reported on the branch {branch} yet: {how}"
     OBJECTS_MORE_BYTES_TOGETHER = "its objects have more than {largest_objects} bytes together"
     REACHED_AGENT_MAKES_NO_DRY = "{cluster} is reached by its agent, which makes no dry runs"

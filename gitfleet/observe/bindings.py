@@ -233,6 +233,11 @@ def _applied(results: Sequence[ObjectResult]) -> _Reported:
         message = ObserveText.WORK_OBJECTS_BEING_APPLIED(waiting=waiting, count=len(results))
         return ConditionType.APPLIED, Status.FALSE, Reason.APPLY_IN_PROGRESS, message
     concerned = [r for r in results if r.state is worst]
+    if worst is ObjectState.WAITING:
+        running = [r for r in concerned if r.code is KeepCode.STEP_RUNS]
+        if running:  # for as long as its own limit lets it
+            return ConditionType.APPLIED, Status.UNKNOWN, Reason.APPLY_PENDING, _sentence(running, "applied")
+        return ConditionType.APPLIED, Status.FALSE, Reason.APPLY_IN_PROGRESS, _sentence(concerned, "applied")
     # What another try can help is progress, what only a person can help is failure (decision D6).
     reason = Reason.APPLY_FAILED if worst is ObjectState.FAILED else Reason.NOT_ALL_WORK_HAVE_BEEN_APPLIED
     return ConditionType.APPLIED, Status.FALSE, reason, _sentence(concerned, "applied")
@@ -327,7 +332,7 @@ def _conditions(binding: Binding, reported: Sequence[_Reported], now: datetime, 
 def _failed(results: Sequence[ObjectResult]) -> tuple[FailedObject, ...]:
     failed: list[FailedObject] = []
     for r in results:
-        if r.state in (ObjectState.FAILED, ObjectState.RETRYING):
+        if r.state in (ObjectState.FAILED, ObjectState.RETRYING, ObjectState.WAITING):
             failed.append(
                 FailedObject(key=r.key, condition=ConditionType.APPLIED.value, reason=r.code or "", message=r.message)
             )

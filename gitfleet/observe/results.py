@@ -174,11 +174,11 @@ def _of_kept(key: ObjectKey, keep: Keep, judge: _Judge) -> ObjectResult:
             | KeepCode.KEPT_FOR_SUCCESSOR
             | KeepCode.REMOVAL_HELD
             | KeepCode.ROLLOUT
-            | KeepCode.FOLDER
-            | KeepCode.STEP
             | KeepCode.INTERNAL_ERROR
         ):
             return ObjectResult(key, ObjectState.RETRYING, keep.code, keep.reason)
+        case KeepCode.FOLDER | KeepCode.STEP | KeepCode.STEP_RUNS:
+            return ObjectResult(key, ObjectState.WAITING, keep.code, keep.reason)
 
 
 def _compared(key: ObjectKey, operation: Keep | Refuse, state: ObjectState) -> ObjectResult:

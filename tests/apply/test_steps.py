@@ -91,13 +91,13 @@ def test_the_other_objects_wait_for_a_step_and_its_namespace_does_not() -> None:
 @pytest.mark.parametrize(
     ("status", "age", "job_is", "config_is"),
     [
-        ({}, timedelta(minutes=2), "WaitsForStep", "WaitsForStep"),
+        ({}, timedelta(minutes=2), "StepRuns", "WaitsForStep"),
         ({}, timedelta(minutes=10), "StepFailed", "WaitsForStep"),
         (ended("Complete"), timedelta(minutes=2), "Finished", "Create"),
         (ended("Complete"), timedelta(hours=2), "StepFailed", "WaitsForStep"),  # it was late
         (ended("Failed"), timedelta(minutes=2), "StepFailed", "WaitsForStep"),
-        ({"conditions": [{"type": "Suspended", "status": "True"}]}, timedelta(0), "WaitsForStep", "WaitsForStep"),
-        ({"conditions": "nonsense"}, timedelta(0), "WaitsForStep", "WaitsForStep"),
+        ({"conditions": [{"type": "Suspended", "status": "True"}]}, timedelta(0), "StepRuns", "WaitsForStep"),
+        ({"conditions": "nonsense"}, timedelta(0), "StepRuns", "WaitsForStep"),
     ],
 )
 def test_what_became_of_the_job_decides(status: dict[str, Any], age: timedelta, job_is: str, config_is: str) -> None:

@@ -15,6 +15,7 @@ from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.api.steps import STEP, STEP_TIMEOUT
 from gitfleet.apply import steps
 from gitfleet.apply.texts import ApplyText
+from gitfleet.model.events import EventType
 from gitfleet.snapshots import take
 from tests import builders
 from tests.folders import FOLDER, PROD, REST, folder, select_folder, settings, without_namespace
@@ -112,6 +113,19 @@ def test_a_step_that_hangs_stops_its_cluster_alone() -> None:
     assert {world.image(name) for name in world.fleet.clusters} == {"web:3"}
 
 
+def test_a_step_that_runs_long_is_no_failure() -> None:
+    """A migration of 20 minutes, in a run that counts a cluster as stuck after five."""
+    world = World(rules=(ClusterRule(object=ObjectPattern(kind="Job"), available=timedelta(minutes=20)), QUICK))
+    stages = builders.staged_strategy("stages", builders.stage("all", onFailure="Rollback"))
+    selectors = [select_folder("apps")]
+    world.commit(*clusters(p1="prod"), builders.placement("apps", selectors=selectors, strategy=EXTERNAL), stages)
+    world.write(files(migrate=job(hook={**PRE_SYNC, STEP_TIMEOUT: "30m"})))
+    world.commit(builders.staged_run("one", placement="apps", strategy="stages"))
+    world.settle()
+    assert world.image("p1") == "web:1" and "Succeeded=True UpdateRunSucceeded" in said(world, "one")
+    assert not [event for event in world.events if event.type is EventType.FAILED]
+
+
 def test_the_budget_holds_where_a_step_fails() -> None:
     world = a_world("p1", "p2")
     world.write(files())
@@ -128,7 +142,7 @@ def test_the_limit_of_a_step_is_in_its_manifest() -> None:
     world.rest()
     world.move_to(world.clock.now() + timedelta(seconds=80))
     world.rest()
-    assert reasons(world) == {"p1": {"WaitsForStep"}}
+    assert reasons(world) == {"p1": {"StepRuns", "WaitsForStep"}}
     world.move_to(world.clock.now() + timedelta(seconds=10))
     world.rest()
     assert reasons(world) == {"p1": {"StepFailed", "WaitsForStep"}}

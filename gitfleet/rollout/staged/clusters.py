@@ -214,6 +214,8 @@ def until_stuck(
     applied = find_condition(binding.conditions, ConditionType.APPLIED, generation=binding.generation)
     if applied is not None and applied.status is Status.TRUE:
         since = max(since, applied.last_transition_time)
+    elif applied is not None and applied.reason == Reason.APPLY_PENDING:
+        since = work.now  # a step runs, which has a limit of its own
     elif cluster.cluster in work.request.disturbed and binding.applied_snapshot != binding.resource_snapshot:
         tried = applied is not None and applied.reason != Reason.APPLY_IN_PROGRESS
         since = since if tried else work.now
