@@ -63,10 +63,10 @@ def _prune(entry: InventoryEntry, claims: Claims, contents: Contents) -> Operati
         why = ApplyText.STAYS_UNTIL_APPLIED(other=titled(taker))
         return keep_entry(entry, claims, KeepCode.KEPT_FOR_SUCCESSOR, why, live)
     return (
-        _in_use(entry, live, claims, contents.user(entry))
+        _needed_by_rollout(entry, live, claims, contents)
+        or _protected(entry, live, claims, contents)  # before _in_use: what is never deleted waits for nothing
+        or _in_use(entry, live, claims, contents.user(entry))
         or _in_use(entry, live, claims, contents.waiting(entry), KeepCode.REMOVAL_HELD)
-        or _needed_by_rollout(entry, live, claims, contents)
-        or _protected(entry, live, claims, contents)
         or _protecting(entry, live, claims, contents)
         or _left_to_owner(entry, live, claims, contents)
         or _after_folder(entry, live, claims)

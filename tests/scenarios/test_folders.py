@@ -254,6 +254,21 @@ def test_several_placements_have_the_made_namespace() -> None:
     assert all(b.conditions[-1].status is Status.TRUE for b in world.bindings("more").values())
 
 
+def test_without_its_folder_file_the_made_namespace_is_released_and_people_alone_are_waited_for() -> None:
+    world = apps_world(settings=settings(a="1"))
+    with world.nothing_deleted():
+        world.roll_out(remove=[f"resources/apps/{FOLDER}"])
+    result = world.reconcile()
+    assert result is not None and result.settled, result
+    assert world.live("s1", "Deployment", "web") is not None
+    assert not [key for owned in world.state().inventory.values() for key in owned if key.kind == "Namespace"]
+    for hold in [*world.state().held.values()]:
+        world.roll_out(files=answer(hold))
+    assert all(world.live(name, "Namespace", "apps") is not None for name in ENV)
+    world.roll_out(files={f"resources/apps/{FOLDER}": builders.to_yaml(IN_VARIANTS)})
+    assert replicas(world) == {"p1": 3, "p2": 3, "s1": 1}
+
+
 def test_the_rendered_branch_has_the_manifests_of_the_variant() -> None:
     world = rendering(World(rules=(QUICK,)))
     world = apps_world(builders.fleet_config(rendered={"enabled": True}), world=world)
