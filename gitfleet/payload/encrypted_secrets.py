@@ -117,5 +117,4 @@ def _refused(operation: Create | Update, failure: Failure) -> Outcome:
         log.error("%s", failure.report)
         why, code = failure.sentence, OutcomeCode.INTERNAL_ERROR
     retry = isinstance(failure.cause, RetryLater)
-    message = PayloadText.NOT_APPLIED(operation=operation.key, why=why)
-    return Outcome(operation=operation, ok=False, code=code, message=message, retry=retry)
+    return Outcome(operation=operation, ok=False, code=code, message=why, retry=retry)

@@ -59,7 +59,6 @@ class PayloadText(FaultTable):
     NAMES_PLUG_CONFIGURATION = "names {target} as a plug-in's configuration, which must be a file of this repo"
     NAMES_WHERE_NO_FILE = "names {chart}, where {linked} is no file"
     NOT_ANY_MORE_ENCRYPTED = "is not there any more as it was encrypted"
-    NOT_APPLIED = "{operation} was not applied: {why}"
     NOT_BUILT_BECAUSE_CANNOT_READ = "was not built, because {user} cannot be read and may build on this folder"
     NOT_BUILT_OTHERS_TOOK = (
         "was not built, because slow folders took {seconds:g} s; correct those that were ended, then try again"

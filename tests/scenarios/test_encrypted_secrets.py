@@ -12,6 +12,7 @@ import pytest
 from gitfleet.adapters.sops import AgeDecryptor
 from gitfleet.api.objects import ObjectKey, key_of
 from gitfleet.desired.texts import DesiredText
+from gitfleet.observe.texts import ObserveText
 from gitfleet.payload.texts import PayloadText
 from gitfleet.simulation import requests
 from gitfleet.simulation.requests import replaced
@@ -228,9 +229,9 @@ def test_a_cluster_that_is_behind_waits_where_the_key_of_its_version_is_gone(key
     with world.nothing_deleted():
         world.roll_out(builders.config_map("web", "other", {"a": "2"}))
     assert (password(world), password(world, "user"), other(world)) == (FIRST, "root", "2")
-    assert PayloadText.NOT_APPLIED(
-        operation="Secret/web/db", why="resources/web/secret-db.yaml is encrypted for"
-    ) in everything_recorded(world)
+    why = "resources/web/secret-db.yaml is encrypted for"
+    sentence = ObserveText.IS_NOT(first="Secret/web/db", verb="applied", why=why, more_than_first="")
+    assert sentence in everything_recorded(world)
 
 
 def test_overrides_change_what_is_encrypted_as_it_is(keys: Path) -> None:
