@@ -12,9 +12,13 @@ class RemovalsText(TextTable):
     CLUSTER_LEAVES = "cluster {cluster} leaves the fleet with deleteOptions Delete"
     COMMIT_HAS_ERRORS = "the commit has errors (first: {place}); correct them or approve"
     KIND_IS_PROTECTED = "the FleetConfig protects the kinds: {kinds}"
-    MOST_OF_FLEET_BINDINGS = "the fleet gives up {part} of its {whole} placed clusters, more than {percent}%"
+    MOST_OF_FLEET_BINDINGS = (
+        "objects are withdrawn from {part} of the {whole} clusters with placements, more than {percent}%"
+    )
     MOST_OF_FLEET_OBJECTS = "the fleet loses {part} of its {whole} objects, more than {percent}%"
-    MOST_OF_PLACEMENT_BINDINGS = "{placement} gives up {part} of its {whole} clusters, more than {percent}%"
+    MOST_OF_PLACEMENT_BINDINGS = (
+        "objects of {placement} are withdrawn from {part} of its {whole} clusters, more than {percent}%"
+    )
     MOST_OF_PLACEMENT_OBJECTS = "{placement} loses {part} of its {whole} objects, more than {percent}%"
     NEXT_CLUSTERS = "waits until the clusters before it are done (maxUnavailable)"
     PLACEMENT_WANTS_NOTHING = "{placement} selects nothing on any cluster any more"
