@@ -109,7 +109,10 @@ def percent_of(shares: Mapping[str, Any]) -> str:
 
 
 def _share(shares: Mapping[str, Any], placed: int) -> str:
-    return f"{shares['objects']} of {counted(placed, 'placed object')}{percent_of(shares)}"
+    objects = shares["objects"]
+    if objects > placed:  # some are on the clusters without being placed
+        return counted(objects, "object")
+    return f"{objects} of {counted(placed, 'placed object')}{percent_of(shares)}"
 
 
 def _when(times: Mapping[str, Any], document: Mapping[str, Any]) -> str:

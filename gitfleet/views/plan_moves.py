@@ -24,9 +24,11 @@ def moves_document(
     `pending` removal is held, and why in half a sentence, "" when nothing moves."""
     old, new = before.placements.get(key), after.placements.get(key)
     had, has = _picked(old), _picked(new)
-    leave, join = sorted(had - has), sorted(has - had)
+    is_deleted = _is_deleted(new)
+    leave, join = sorted(had if is_deleted and had != has else had - has), sorted(has - had)
     because = " and ".join(dict.fromkeys(_causes(key, leave, join, before, after))) if leave or join else ""
-    held = {removal.cluster for removal in pending if removal.placement in (key, None)}
+    concerned = [removal.cluster for removal in pending if removal.placement in (key, None)]
+    held = set(leave if is_deleted and "" in concerned else concerned)  # "": an object, on all of its clusters
     return {"leave": leave, "held": sorted(held.intersection(leave)), "join": join, "because": because}
 
 
@@ -42,6 +44,10 @@ def moves_sentence(moves: Mapping[str, Any]) -> str:
     return f"{', '.join(parts)}, because {moves['because']}" if parts else ""
 
 
+def _is_deleted(record: PlacementRecord | None) -> bool:
+    return record is None or record.placement.deleting is not None
+
+
 def _picked(record: PlacementRecord | None) -> set[str]:
     if record is None:
         return set()
@@ -53,7 +59,7 @@ def _causes(
 ) -> Iterator[str]:
     """What people changed, and what follows from it; the first that explains a move counts."""
     old, new = before.placements.get(key), after.placements.get(key)
-    if new is None or new.placement.deleting is not None:
+    if new is None or _is_deleted(new):
         yield ViewsText.PLACEMENT_DELETED()
         return
     if old is None:

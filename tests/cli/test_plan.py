@@ -14,6 +14,7 @@ from gitfleet.branches.texts import BranchesText
 from gitfleet.cli import plan_markdown
 from gitfleet.cli.init import layout_files
 from gitfleet.cli.plan_groups import names, operations_of
+from gitfleet.cli.plan_headlines import risk_lines
 from gitfleet.cli.texts import CliText
 from gitfleet.rollout.texts import RolloutText
 from gitfleet.schedule.texts import ScheduleText
@@ -369,3 +370,16 @@ def test_objects_that_lose_fields_are_counted(monkeypatch: pytest.MonkeyPatch, g
     monkeypatch.setattr(plan_markdown, "_MOST_ROWS", 2)
     page = "\n".join(plan_markdown.lines_of(document))
     assert page.count("  - `and 489 more fields`\n") == 2 and "\n- and 1 more\n" in page
+
+
+@pytest.mark.parametrize(
+    ("placed", "percent", "share"),
+    [(24, 33.3, "8 of 24 placed objects (33.3%)"), (3, 266.7, "8 objects"), (0, None, "8 objects")],
+)
+def test_what_is_updated_may_be_more_than_what_is_placed(placed: int, percent: float | None, share: str) -> None:
+    """Objects that are on the clusters already and get placed now."""
+    update = {"objects": 8, "percent": percent}
+    risk = {"placed": placed, "delete": {"objects": 0}, "update": update, "touched": 4, "clusters": 4}
+    assert list(risk_lines({"risk": {**risk, "namespaces": [], "losses": []}})) == [
+        f"Risk: updates {share}, on 4 of 4 clusters."
+    ]

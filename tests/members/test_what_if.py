@@ -176,7 +176,7 @@ COMMITS: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, t
     "no placement any more": (
         [],
         place_role("all")[:1],
-        {"all": (["eu-1"], [], ViewsText.PLACEMENT_DELETED())},  # within maxUnavailable: one of three
+        {"all": (["eu-1", "eu-2", "us-1"], [], ViewsText.PLACEMENT_DELETED())},  # though one after the other
     ),
 }
 
@@ -197,6 +197,12 @@ def test_each_move_of_a_commit_has_its_reason(what: str) -> None:
 def test_what_waits_for_an_answer_would_leave() -> None:
     world = a_world(member("st-1", env="test"))
     world.commit(*place_role("all", policy=pick_all(env="test")))
+    assert moves(plan(world))["all"]["held"] == ["eu-1", "eu-2", "us-1"]
+
+
+def test_all_clusters_of_a_deleted_placement_wait_for_an_answer_about_its_objects() -> None:
+    world = a_world()
+    world.commit(remove=place_role("all")[:1])
     assert moves(plan(world))["all"]["held"] == ["eu-1", "eu-2", "us-1"]
 
 
