@@ -18,7 +18,7 @@ from gitfleet.cli import options
 from gitfleet.cli.messages import say
 from gitfleet.cli.schema import EVERY_KIND, schema_files
 from gitfleet.cli.texts import CliText
-from gitfleet.desired.reading.paths import FLEET_FILE
+from gitfleet.desired import FLEET_FILE
 from gitfleet.errors import BadInput
 from gitfleet.formats.sentences import named_briefly
 

@@ -26,7 +26,8 @@ class KeepCode(StrEnum):
     `IN_PLACE` and `FINISHED` mean that it must be left alone for now: `HANDED_OVER` is another placement's already,
     `KEPT_FOR_SUCCESSOR` until the one has it that selects it now, `REMOVAL_HELD` until the removal rules let it go,
     `ROLLOUT` until a workload rollout has taken its pods away, `FOLDER` until another folder is there, or gone,
-    `STEP` until a step has run, `STEP_RUNS` while it does; `FINISHED` is a Job that completed and is gone, or a step with nothing left to do."""
+    `STEP` until a step has run, `STEP_RUNS` while it does; `FINISHED` is a Job that completed and is gone, or a
+    step with nothing left to do."""
 
     IN_PLACE = "InPlace"
     FINISHED = "Finished"

@@ -51,9 +51,10 @@ class WantedObjects:
         return taker_of(self.on(cluster), owner, identity) or taker_of(self.later_on(cluster), owner, identity)
 
     def wants_anything(self, placement: PlacementKey) -> bool:
-        """Whether a placement wants an object on any cluster."""
+        """Whether a placement is known to want an object on any cluster. One that cannot be rendered for a cluster may
+        turn out to want nothing there."""
         clusters = self.placements.get(placement)
-        return clusters is None or any(content is None or content for content in clusters.values())
+        return clusters is None or any(clusters.values())
 
     def has_anywhere(self, identity: Identity) -> bool:
         """Whether any placement wants an object on any cluster, or would on another one."""

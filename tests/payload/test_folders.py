@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from gitfleet.api.faults import Severity
 from gitfleet.branches.desired_trees import DesiredTrees
 from gitfleet.errors import BadInput
 from gitfleet.model.desired import Desired
@@ -63,7 +64,7 @@ class Process:
 
 def objects(desired: Desired) -> list[str]:
     """The payload with its variants."""
-    assert desired.faults == (), desired.faults
+    assert not [fault for fault in desired.faults if fault.severity is Severity.ERROR], desired.faults
     return sorted(" ".join((str(m.key), *m.variants)) for m in desired.payload)
 
 
@@ -146,8 +147,8 @@ def test_a_release_needs_a_namespace_of_its_own_or_of_its_folder() -> None:
 
 def test_a_variable_of_a_cluster_in_what_is_built_is_an_error() -> None:
     files = {**OVERLAYS, "env/common/more.yaml": settings(a="${MEMBER-CLUSTER-NAME}")}
-    fault = Process().read({**files}).faults[-1]
-    assert PayloadText.VARIABLE_NEVER_REPLACED(program="kustomize") in fault.message
+    why = PayloadText.VARIABLE_NEVER_REPLACED(program="kustomize")
+    assert any(why in fault.message for fault in Process().read({**files}).faults)
 
 
 def test_an_output_is_kept_for_other_processes_by_its_input_and_the_tool() -> None:

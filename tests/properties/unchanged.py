@@ -35,6 +35,11 @@ def check_histories(make: Callable[[int], H], seeds: Iterable[int], ends: Callab
     return checked
 
 
+def _may_move(record: PlacementRecord) -> bool:
+    """Whether the budget of a placement lets another cluster become unavailable."""
+    return floor_of(record) < sum(map(is_available, record.bindings))
+
+
 class Unchanged:
     """What must be true of a history that came to rest with everything corrected."""
 
@@ -80,11 +85,12 @@ class Unchanged:
         assert set(self.state.clusters) == set(written.clusters)
 
     def _awaits_a_run(self, record: PlacementRecord) -> bool:
-        """Whether all that a removed placement still owns belongs to the content of External placements."""
+        """Whether all that a removed placement still owns belongs to the content of placements that take it over with
+        their next run, or once their budget allows it."""
         if record.placement.deleting is None:
             return False
-        external = [one for one in self.state.placements.values() if one.placement.strategy.external]
-        contents = [one.latest_resources.documents for one in external if one.latest_resources is not None]
+        takers = [r for r in self.state.placements.values() if r.placement.strategy.external or not _may_move(r)]
+        contents = [taker.latest_resources.documents for taker in takers if taker.latest_resources is not None]
         awaited = {document.key.identity for documents in contents for document in documents}
         every = (entry for owned in self.state.inventory.values() for entry in owned.values())
         return all(e.key.identity in awaited for e in every if e.placement == record.placement.key)
@@ -98,8 +104,7 @@ class Unchanged:
             # One that only runs roll out stays as it is.
             if self._awaits_a_run(record):
                 continue
-            waits = record.placement.strategy.external
-            may_move = not waits and floor_of(record) < sum(map(is_available, record.bindings))
+            may_move = not record.placement.strategy.external and _may_move(record)
             for binding in record.bindings:
                 where = f"{key} on {binding.cluster}: {binding}"
                 assert binding.deleting is None, where

@@ -186,7 +186,7 @@ ROLE = obj("rbac.authorization.k8s.io/v1", "Role", "r", "web")
         (of_object(A), (B,), {}, {}, []),
         (of_object(A), (), {}, {}, ["Emptied"]),
         (of_object(A), (), {}, EMPTY, []),
-        (of_object(A), None, {}, {}, []),
+        (of_object(A), None, {}, {}, ["Emptied"]),  # a cluster for which it cannot be rendered
         (of_binding("c1"), (B,), {}, {}, []),
         (of_binding("c1"), (), {}, {}, ["Emptied"]),
         (of_cluster("c1"), (B,), {}, {}, ["Emptied"]),
