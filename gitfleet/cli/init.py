@@ -18,7 +18,6 @@ from gitfleet.cli import options
 from gitfleet.cli.messages import say
 from gitfleet.cli.schema import EVERY_KIND, schema_files
 from gitfleet.cli.texts import CliText
-from gitfleet.desired import FLEET_FILE
 from gitfleet.errors import BadInput
 from gitfleet.formats.sentences import named_briefly
 
@@ -33,6 +32,7 @@ _FORGE_FILES: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
 }
 """The files of each forge in `ci/`, and where they stand below the forge's own folder."""
 _MOST_NAMED: Final = 5
+_FLEET_FILE: Final = "gitfleet.yaml"
 
 
 @options.command("gitfleet init my-fleet", "cd my-fleet", 'git init -b main && git add . && git commit -m "My fleet"')
@@ -46,13 +46,13 @@ _MOST_NAMED: Final = 5
 @click.option("--force", is_flag=True, help="Write even where files of the same name are.")
 def init(directory: Path, forge: str | None, force: bool) -> None:
     """Lay out a config repo that already works in DIR (default: this folder). Files that exist stay as they are."""
-    is_fleet = forge is not None and (directory / FLEET_FILE).exists()
+    is_fleet = forge is not None and (directory / _FLEET_FILE).exists()
     files = {} if is_fleet else dict(layout_files())
     if forge is not None:
         files |= ci_files(forge)
     try:
         existing = [] if force else sorted(path for path in files if os.path.lexists(directory / path))
-        if FLEET_FILE in existing:
+        if _FLEET_FILE in existing:
             raise BadInput(CliText.ALREADY_HAS(resolve=directory.resolve()), hint=CliText.CHOOSE_ANOTHER_FOLDER())
         if existing:
             say(CliText.FILES_UNCHANGED(files=named_briefly(existing, _MOST_NAMED)))

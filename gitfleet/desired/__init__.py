@@ -38,7 +38,6 @@ from gitfleet.desired.reading.folders import FolderLayout, layout_of
 from gitfleet.desired.reading.ignore_rules import IgnoreRules, read_ignore
 from gitfleet.desired.reading.paths import (
     CHART_FILE,
-    FLEET_FILE,
     IGNORE_FILE,
     KUSTOMIZATIONS,
     built_folders,
@@ -58,7 +57,6 @@ from gitfleet.formats.yaml_reader import PARSER_VERSION, ParsedFile, parse_docum
 
 __all__ = [
     "CHART_FILE",
-    "FLEET_FILE",
     "IGNORE_FILE",
     "KUSTOMIZATIONS",
     "Accepted",
