@@ -127,7 +127,7 @@ def closing_lines(document: Mapping[str, Any]) -> Iterator[str]:
 def summary_line(document: Mapping[str, Any]) -> str:
     """One line of counts."""
     summary = document["summary"]
-    changed = any(summary[action] for action in ("create", "update", "delete", "refuse"))
+    changed = any(summary[action] for action in ("create", "update", "delete", "wait", "refuse"))
     if not changed and document["risk"]["scaledDown"]:
         return CliText.NO_MANIFEST_CHANGES(count=counted(len(document["risk"]["scaledDown"]), "workload"))
     if not changed:
@@ -136,6 +136,7 @@ def summary_line(document: Mapping[str, Any]) -> str:
         "create": "to create",
         "update": "to update",
         "delete": "to delete",
+        "wait": "waiting",
         "keep": "in place",
         "refuse": "refused",
     }

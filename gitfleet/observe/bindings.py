@@ -235,9 +235,9 @@ def _applied(results: Sequence[ObjectResult]) -> _Reported:
     concerned = [r for r in results if r.state is worst]
     if worst is ObjectState.WAITING:
         running = [r for r in concerned if r.code is KeepCode.STEP_RUNS]
-        if running:  # for as long as its own limit lets it
-            return ConditionType.APPLIED, Status.UNKNOWN, Reason.APPLY_PENDING, _sentence(running, "applied")
-        return ConditionType.APPLIED, Status.FALSE, Reason.APPLY_IN_PROGRESS, _sentence(concerned, "applied")
+        # A step that runs is no failure for as long as its own limit lets it.
+        reason = Reason.APPLY_PENDING if running else Reason.APPLY_IN_PROGRESS
+        return ConditionType.APPLIED, Status.UNKNOWN, reason, _sentence(running or concerned, "applied")
     # What another try can help is progress, what only a person can help is failure (decision D6).
     reason = Reason.APPLY_FAILED if worst is ObjectState.FAILED else Reason.NOT_ALL_WORK_HAVE_BEEN_APPLIED
     return ConditionType.APPLIED, Status.FALSE, reason, _sentence(concerned, "applied")

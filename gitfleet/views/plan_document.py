@@ -29,7 +29,7 @@ from gitfleet.formats.secret_objects import as_stored, masked_object
 from gitfleet.formats.yaml_writer import yaml_text
 from gitfleet.model.decisions import Decision
 from gitfleet.model.folder_order import FolderOrder
-from gitfleet.model.operations import Create, Delete, Keep, Operation, Refuse, Release, Update
+from gitfleet.model.operations import Create, Delete, Keep, KeepCode, Operation, Refuse, Release, Update
 from gitfleet.model.state import PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.status import object_reference
@@ -42,7 +42,8 @@ from gitfleet.views.removed_fields import removed_fields
 from gitfleet.views.rollout_documents import rollout_documents
 from gitfleet.views.texts import ViewsText
 
-_ACTIONS = ("create", "update", "delete", "keep", "refuse")
+_ACTIONS = ("create", "update", "delete", "wait", "keep", "refuse")
+_WAITS = (KeepCode.FOLDER, KeepCode.STEP, KeepCode.STEP_RUNS)
 _MAX_DIFF_LINES = 400
 
 
@@ -114,8 +115,13 @@ def _placements(planned: PlannedReconcile, unreachable: Iterable[str]) -> list[d
 
 
 def _summary(operations: Iterable[Operation]) -> dict[str, int]:
-    counted = Counter(map(action_of, operations))
+    counted = Counter("wait" if _waits(operation) else action_of(operation) for operation in operations)
     return {action: counted[action] for action in _ACTIONS}
+
+
+def _waits(operation: Operation) -> bool:
+    """Whether an object is kept until something else is there."""
+    return isinstance(operation, Keep) and operation.code in _WAITS
 
 
 def _blocked(work: Work) -> dict[str, Any]:

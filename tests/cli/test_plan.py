@@ -142,7 +142,7 @@ def test_json_has_every_part_of_the_contract(gitfleet: Shell, fleet: Path) -> No
         "unreachable": "list", "holds": "list", "risk": "dict", "workTree": "dict", "blocked": "list",
         "folderOrder": "list", "missingNamespaces": "list",
     }  # fmt: skip
-    assert document["summary"] == {"create": 24, "update": 0, "delete": 0, "keep": 0, "refuse": 0}
+    assert document["summary"] == {"create": 24, "update": 0, "delete": 0, "wait": 0, "keep": 0, "refuse": 0}
     web = next(placement for placement in document["placements"] if placement["name"] == "web")
     assert set(web) == {
         "name", "namespace", "placementType", "resourceSnapshotIndex", "resourceHash", "policySnapshotIndex",
