@@ -138,6 +138,7 @@ def test_a_namespace_is_made_once_and_only_where_no_manifest_has_it() -> None:
     assert desired.faults == ()
     assert [is_made(m) for m in desired.payload if m.key.kind == "Namespace"] == [True]
     assert not any(map(is_made, read({**both, **NAMESPACE}).payload))
+    assert not any(map(is_made, read({**both, **config(existingNamespaces=["ap*"])}).payload))
 
 
 @pytest.mark.parametrize("rule", [{"scope": "Cluster"}, {"namespaces": ["ap*"]}, {"kinds": [{"kind": "Namespace"}]}])

@@ -185,8 +185,8 @@ def _read_governed(units: list[_Unit], request: DesiredRequest, gathered: Gather
             gathered.failed.add((owner.folder.name, owner.variant))
     request.governed.clear()
     request.governed.update(governing.read_now)
-    objects = (item for _, reading in gathered.readings for item in reading.objects)
-    made = tuple(made_namespaces(gathered.layout, (item.value for item in objects)))
+    values = [item.value for _, reading in gathered.readings for item in reading.objects]
+    made = tuple(made_namespaces(gathered.layout, values))
     gathered.readings += [(item.origin.path, FileReading(objects=(item,))) for item in made]
 
 

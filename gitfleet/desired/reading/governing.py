@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
 from gitfleet.api.definitions import definition_of
 from gitfleet.api.faults import Fault
+from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.folders import FOLDER_FILE, Folder, made_namespace
 from gitfleet.api.objects import GroupKind, JsonObject, Manifest, Origin, key_of
 from gitfleet.desired.reading.files import Contents, FileReading, ReadObject, read_file, variant_identity
@@ -132,13 +133,16 @@ def scopes_in(bodies: Iterable[Any]) -> dict[GroupKind, bool]:
     return {definition.kind: definition.namespaced for definition in definitions if definition is not None}
 
 
-def made_namespaces(layout: FolderLayout, values: Iterable[object]) -> Iterator[ReadObject]:
-    """The Namespaces that Folders make: each once, and none that an object among the values is."""
+def made_namespaces(layout: FolderLayout, values: Collection[object]) -> Iterator[ReadObject]:
+    """The Namespaces that Folders make: each once, and none that an object among the values is, or that clusters have
+    already."""
+    configs = [value for value in values if isinstance(value, FleetConfig)]
     defined = {value.key.name for value in values if isinstance(value, Manifest) and value.key.group_kind == _NAMESPACE}
     for directory, folder in sorted(layout.folders.items()):
-        if folder is None or not folder.create_namespace or folder.namespace in {None, *defined}:
+        name = folder.namespace if folder is not None and folder.create_namespace else None
+        if name is None or name in defined or any(config.has_namespace(name) for config in configs):
             continue
-        body = made_namespace(folder.namespace or "")
+        body = made_namespace(name)
         manifest = Manifest(key_of(body), body, digest_of(body), Origin(f"{directory}/{FOLDER_FILE}", 1))
         defined.add(manifest.key.name)
         yield ReadObject(manifest.key.identity, str(manifest.key), manifest.origin, manifest)
