@@ -11,6 +11,7 @@ import pytest
 from gitfleet.api.placements import PlacementKey
 from gitfleet.simulation.memory_repo import MemoryRepo
 from tests import builders
+from tests.folders import FOLDER, folder, select_folder, settings, without_namespace
 from tests.scenarios.explaining import open_workspace
 from tests.scenarios.test_planned_steps import happened, planned
 from tests.scenarios.world import World
@@ -42,8 +43,15 @@ def shop(number: int = 6) -> dict[str, Any]:
 
 
 def settled() -> World:
-    """Eight clusters; web is on three of them, shop on all, and etl where the placement data brings its namespace."""
+    """Eight clusters; web is on three of them, shop on all, etl where the placement data brings its namespace, and the
+    Folder env on two, in a variant each."""
     world = World()
+    variants = ("eu", "eu", {"matchLabels": REGION}), ("us", "us", None)
+    world.write({
+        f"resources/env/{FOLDER}": builders.to_yaml(folder("env", *variants, namespace="env", createNamespace=True)),
+        "resources/env/eu/more.yaml": builders.to_yaml(without_namespace(builders.config_map("x", "more"))),
+        **{f"resources/env/{region}/settings.yaml": settings(region=region) for region in ("eu", "us")},
+    })  # fmt: skip
     etl = {"group": "", "version": "v1", "kind": "ConfigMap", "name": "etl"}
     world.roll_out(
         builders.fleet_config(),
@@ -58,6 +66,7 @@ def settled() -> World:
         shop(),
         builders.namespace("data"),
         builders.config_map("data", "etl"),
+        builders.placement("env", selectors=[select_folder("env")], policy=builders.pick_fixed("c4", "c5")),
         builders.placement("data", selectors=[ALL_OF_DATA], policy=builders.pick_fixed("c1", "c2", "c3")),
         builders.an_object(
             builders.PLACEMENT_API, "ResourcePlacement", "etl", namespace="data",
@@ -124,6 +133,15 @@ def label_of_a_cluster(world: World) -> None:
     )
 
 
+def variant_edited(world: World) -> None:
+    world.write({"resources/env/us/settings.yaml": settings(region="us", size="large")})
+
+
+def object_moved_between_variants(world: World) -> None:
+    more = builders.to_yaml(without_namespace(builders.config_map("x", "more")))
+    world.write({"resources/env/us/more.yaml": more, "resources/env/eu/more.yaml": None})
+
+
 def override_added(world: World) -> None:
     world.commit(builders.override("gold", "ConfigMap/settings", GOLD, placement={"name": "web"}))
 
@@ -157,6 +175,8 @@ CHANGES: dict[Callable[[World], None], tuple[str, str]] = {
     new_cluster: ("now 5, later 3", ""),
     cluster_leaves: ("now 0, later 0", ""),
     label_of_a_cluster: ("now 4, later 0", ""),
+    variant_edited: ("now 1, later 0", ""),
+    object_moved_between_variants: ("now 1, later 1", ""),
     override_added: ("now 1, later 3", ""),
     strategy_changed: ("now 2, later 2", ""),
     external_from_now_on: ("now 0, later 0", ""),
