@@ -72,6 +72,25 @@ def removal_of(orphan: Orphan) -> Removal:
     return Removal(kind=RemovalKind.OBJECT, placement=orphan.placement, object=orphan.key)
 
 
+Waiting = Mapping[tuple[PlacementKey | None, Identity], str]
+"""The entries of dropped objects that wait for an approval, by placement and object."""
+
+
+def _waiting(holds: Iterable[Hold]) -> Waiting:
+    removals = (removal for hold in holds if hold.waits for removal in hold.removals if removal.rules)
+    return {
+        (removal.placement, removal.object.identity): removal.id
+        for removal in removals
+        if removal.kind is RemovalKind.OBJECT and removal.object is not None
+    }
+
+
+def _entry_of(orphan: Orphan, waiting: Waiting) -> str:
+    """The entry of an orphan: a dropped object that waits for an approval waits on a cluster that leaves, too."""
+    entry = waiting.get((orphan.placement, orphan.key.identity)) if orphan.kind is OrphanKind.LEAVING else None
+    return entry or removal_of(orphan).id
+
+
 def new_lists(removals: Iterable[Removal], commit: str, after: str, now: datetime) -> list[Hold]:
     """The lists of a commit: one for the dropped objects of each placement, one for its withdrawn clusters, and one for
     each cluster that leaves. The name ends with the beginning of the digest, so that an approval of that name answers
@@ -152,9 +171,10 @@ def judge(request: JudgeRequest) -> Judgement:
     if not request.orphans and restored is None:
         return Judgement()
     by_entry: dict[str, list[Orphan]] = {}
+    waiting = _waiting(request.before.holds.values())
     for orphan in request.orphans:
         if orphan.kind is not OrphanKind.REQUESTED:
-            by_entry.setdefault(removal_of(orphan).id, []).append(orphan)
+            by_entry.setdefault(_entry_of(orphan, waiting), []).append(orphan)
     lists = _of_before(request, by_entry)
     claimed = set[str]().union(*(listed.entries for listed in lists.values()))
     fresh = {entry: by_entry[entry] for entry in sorted(by_entry.keys() - claimed)}
@@ -350,10 +370,11 @@ def _answers(request: JudgeRequest, judged: Lists, errors: CommitErrors, everyth
 def recorded_gate(holds: Mapping[str, Hold], orphans: Collection[Orphan]) -> RemovalGate:
     """The gate by the rules that a state has recorded; what is in none of its lists was requested."""
     entries = {removal.id: (hold, removal) for hold in holds.values() for removal in hold.removals}
+    waiting = _waiting(holds.values())
     wholes = {entry[1].placement: entry for entry in entries.values() if entry[1].kind is RemovalKind.PLACEMENT}
 
     def answer(orphan: Orphan) -> Answer:
-        entry = entries.get(removal_of(orphan).id) or wholes.get(orphan.placement)
+        entry = entries.get(_entry_of(orphan, waiting)) or wholes.get(orphan.placement)
         if entry is None:
             return orphan, REQUESTED, "", ""
         hold, removal = entry

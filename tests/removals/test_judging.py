@@ -284,6 +284,20 @@ def test_a_cluster_that_leaves_goes_as_a_whole_once_that_is_approved() -> None:
     assert goes(approved, A, B, C, S) == ["c2"]
 
 
+def test_a_dropped_object_that_waits_also_waits_on_a_cluster_that_leaves() -> None:
+    """Whatever the settings have become: what nobody approved stays, and the rest of the cluster goes."""
+    state, found = decide(STATE, web(A, B), config=STRICT)
+    hold = only(found)
+    gone = replace(STATE.clusters["c2"], deleting=NOW, delete_propagation_policy=DeletePropagation.DELETE)
+    loose = RemovalSettings(approval=RemovalApproval.NEVER)
+    state = replace(state, clusters={**state.clusters, "c2": gone}, removal_settings=loose)
+    for verdict, may_go in ((said("False", hold), False), (said("True", hold), True)):
+        after, judged = decide(state, web(A, B), config=LOOSE, verdicts=verdict)
+        assert ("c2" in goes(judged, A), bool(goes(judged, C))) == (True, may_go)  # C from one cluster at a time
+        recorded = recorded_gate(judged.holds, orphans_of(OrphansRequest(state=after), OrphansMemo())[0])
+        assert (C.key.identity in recorded.on("c2").held) is not may_go
+
+
 def of_release_2(kind: RemovalKind, **names: Any) -> Hold:
     """A hold as it is read from a state branch of release 2."""
     asks = (HoldRule.APPROVAL_REQUIRED,)
