@@ -144,8 +144,9 @@ class Judge:
         return Judge(state, content, before, dict(judge._orphans(self.orphans)), judge.listed)
 
     def forgetting(self) -> Judge:
-        """The judge where the next state follows from another one than the last."""
-        return Judge(content=self.content, listed=self.listed)
+        """The judge where the next state follows from another one than the last. An orphan that was judged before stays
+        judged, as it is on the list of the restored state."""
+        return Judge(content=self.content, orphans=self.orphans, listed=self.listed)
 
     def why_kept(self, cluster: str, key: ObjectKey) -> str:
         """Why an object must not be deleted from a cluster, "" where it may be."""
@@ -167,8 +168,10 @@ class Judge:
         return f"which {', '.join(rules)} holds ({orphan.kind})" if rules and not is_approved else ""
 
     def _lists(self, hold: str, kind: str, cluster: str, identity: Identity) -> bool:
+        # An approved dropped object goes from all clusters, those that leave included.
+        kinds = {kind, "dropped"} if kind == "leaving" else {kind}
         return any(
-            _LISTED.get(removal.kind) == kind
+            _LISTED.get(removal.kind) in kinds
             and (removal.cluster == cluster if removal.object is None else removal.object.identity == identity)
             for removal in self.listed.get(hold, ())
         )
