@@ -171,7 +171,8 @@ def judge(request: JudgeRequest) -> Judgement:
     if not request.orphans and restored is None:
         return Judgement()
     by_entry: dict[str, list[Orphan]] = {}
-    waiting = _waiting(request.before.holds.values())
+    has_anywhere = request.after.wanted.has_anywhere
+    waiting = {key: entry for key, entry in _waiting(request.before.holds.values()).items() if not has_anywhere(key[1])}
     for orphan in request.orphans:
         if orphan.kind is not OrphanKind.REQUESTED:
             by_entry.setdefault(_entry_of(orphan, waiting), []).append(orphan)

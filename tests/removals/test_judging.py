@@ -296,6 +296,8 @@ def test_a_dropped_object_that_waits_also_waits_on_a_cluster_that_leaves() -> No
         assert ("c2" in goes(judged, A), bool(goes(judged, C))) == (True, may_go)  # C from one cluster at a time
         recorded = recorded_gate(judged.holds, orphans_of(OrphansRequest(state=after), OrphansMemo())[0])
         assert (C.key.identity in recorded.on("c2").held) is not may_go
+    _, wanted_again = decide(state, web(A, B, C), config=LOOSE)
+    assert "c2" in goes(wanted_again, A, B, C) and hold.name not in wanted_again.holds
 
 
 def of_release_2(kind: RemovalKind, **names: Any) -> Hold:
