@@ -31,7 +31,7 @@ from gitfleet.model.removals import RemovalGate
 from gitfleet.model.rolling import Frozen
 from gitfleet.model.state import FleetState
 from gitfleet.model.works import Work
-from gitfleet.removals.orphans import Orphan, OrphanKind
+from gitfleet.removals.orphans import Orphan, OrphanKind, entries_of, removal_of
 from gitfleet.removals.rules import CommitErrors, Counts, Repo, Settings, judged_once
 from gitfleet.removals.texts import RemovalsText
 
@@ -61,34 +61,6 @@ def answered(hold: Hold, verdict: Verdict) -> Hold:
     elif verdict.answer is not None:
         conditions = (verdict.answer,)
     return replace(hold, conditions=conditions)
-
-
-def removal_of(orphan: Orphan) -> Removal:
-    """The entry of a list that an orphan belongs to."""
-    if orphan.kind is OrphanKind.LEAVING:
-        return Removal(kind=RemovalKind.CLUSTER, cluster=orphan.cluster)
-    if orphan.kind is OrphanKind.WITHDRAWN:
-        return Removal(kind=RemovalKind.BINDING, placement=orphan.placement, cluster=orphan.cluster)
-    return Removal(kind=RemovalKind.OBJECT, placement=orphan.placement, object=orphan.key)
-
-
-Waiting = Mapping[tuple[PlacementKey | None, Identity], str]
-"""The entries of dropped objects that wait for an approval, by placement and object."""
-
-
-def _waiting(holds: Iterable[Hold]) -> Waiting:
-    removals = (removal for hold in holds if hold.waits for removal in hold.removals if removal.rules)
-    return {
-        (removal.placement, removal.object.identity): removal.id
-        for removal in removals
-        if removal.kind is RemovalKind.OBJECT and removal.object is not None
-    }
-
-
-def _entry_of(orphan: Orphan, waiting: Waiting) -> str:
-    """The entry of an orphan: a dropped object that waits for an approval waits on a cluster that leaves, too."""
-    entry = waiting.get((orphan.placement, orphan.key.identity)) if orphan.kind is OrphanKind.LEAVING else None
-    return entry or removal_of(orphan).id
 
 
 def new_lists(removals: Iterable[Removal], commit: str, after: str, now: datetime) -> list[Hold]:
@@ -171,11 +143,10 @@ def judge(request: JudgeRequest) -> Judgement:
     if not request.orphans and restored is None:
         return Judgement()
     by_entry: dict[str, list[Orphan]] = {}
-    has_anywhere = request.after.wanted.has_anywhere
-    waiting = {key: entry for key, entry in _waiting(request.before.holds.values()).items() if not has_anywhere(key[1])}
-    for orphan in request.orphans:
+    wanted = request.after.wanted.has_anywhere
+    for orphan, entry in entries_of(request.orphans, request.before.holds.values(), wanted):
         if orphan.kind is not OrphanKind.REQUESTED:
-            by_entry.setdefault(_entry_of(orphan, waiting), []).append(orphan)
+            by_entry.setdefault(entry, []).append(orphan)
     lists = _of_before(request, by_entry)
     claimed = set[str]().union(*(listed.entries for listed in lists.values()))
     fresh = {entry: by_entry[entry] for entry in sorted(by_entry.keys() - claimed)}
@@ -371,11 +342,10 @@ def _answers(request: JudgeRequest, judged: Lists, errors: CommitErrors, everyth
 def recorded_gate(holds: Mapping[str, Hold], orphans: Collection[Orphan]) -> RemovalGate:
     """The gate by the rules that a state has recorded; what is in none of its lists was requested."""
     entries = {removal.id: (hold, removal) for hold in holds.values() for removal in hold.removals}
-    waiting = _waiting(holds.values())
     wholes = {entry[1].placement: entry for entry in entries.values() if entry[1].kind is RemovalKind.PLACEMENT}
 
-    def answer(orphan: Orphan) -> Answer:
-        entry = entries.get(_entry_of(orphan, waiting)) or wholes.get(orphan.placement)
+    def answer(orphan: Orphan, name: str) -> Answer:
+        entry = entries.get(name) or wholes.get(orphan.placement)
         if entry is None:
             return orphan, REQUESTED, "", ""
         hold, removal = entry
@@ -384,7 +354,7 @@ def recorded_gate(holds: Mapping[str, Hold], orphans: Collection[Orphan]) -> Rem
         why = RemovalsText.WAITS_FOR_APPROVAL(hold=hold.name, rules=", ".join(removal.rules))
         return orphan, hold.name, why, ""
 
-    return _gate_of(map(answer, orphans))
+    return _gate_of(answer(orphan, name) for orphan, name in entries_of(orphans, holds.values()))
 
 
 def _why_held(hold: Hold, rules: tuple[HoldRule, ...], orphan: Orphan, errors: CommitErrors) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from itertools import chain
 from typing import Final
 
 from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.holds import Hold, Removal, RemovalKind
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Identity, ObjectKey
 from gitfleet.api.placements import PlacementKey
@@ -125,3 +127,31 @@ def _has_new_hash(identity: Identity, content: Collection[Identity]) -> bool:
 def _stem(name: str) -> str | None:
     match = _GENERATED.fullmatch(name)
     return match[1] if match is not None else None
+
+
+def removal_of(orphan: Orphan) -> Removal:
+    """The entry of a list that an orphan belongs to."""
+    if orphan.kind is OrphanKind.LEAVING:
+        return Removal(kind=RemovalKind.CLUSTER, cluster=orphan.cluster)
+    if orphan.kind is OrphanKind.WITHDRAWN:
+        return Removal(kind=RemovalKind.BINDING, placement=orphan.placement, cluster=orphan.cluster)
+    return Removal(kind=RemovalKind.OBJECT, placement=orphan.placement, object=orphan.key)
+
+
+def entries_of(
+    orphans: Iterable[Orphan], holds: Iterable[Hold], wanted: Callable[[Identity], bool] = lambda _: False
+) -> Iterator[tuple[Orphan, str]]:
+    """Orphans with their entries. A dropped object that waits for an approval, and is `wanted` nowhere, also waits on a
+    cluster that leaves later."""
+    since: dict[str, datetime] = {}
+    waiting: dict[tuple[PlacementKey | None, Identity], str] = {}
+    for hold in holds:
+        for removal in hold.removals:
+            since[removal.id] = hold.since
+            if hold.waits and removal.rules and removal.kind is RemovalKind.OBJECT and removal.object is not None:
+                waiting[removal.placement, removal.object.identity] = removal.id
+    for orphan in orphans:
+        own, identity = removal_of(orphan).id, orphan.key.identity
+        earlier = waiting.get((orphan.placement, identity)) if orphan.kind is OrphanKind.LEAVING else None
+        stays = earlier is not None and not wanted(identity) and (own not in since or since[earlier] < since[own])
+        yield orphan, earlier if stays and earlier is not None else own

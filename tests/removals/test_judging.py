@@ -292,7 +292,7 @@ def test_a_dropped_object_that_waits_also_waits_on_a_cluster_that_leaves() -> No
     loose = RemovalSettings(approval=RemovalApproval.NEVER)
     state = replace(state, clusters={**state.clusters, "c2": gone}, removal_settings=loose)
     for verdict, may_go in ((said("False", hold), False), (said("True", hold), True)):
-        after, judged = decide(state, web(A, B), config=LOOSE, verdicts=verdict)
+        after, judged = decide(state, web(A, B), config=LOOSE, verdicts=verdict, now=LATER)
         assert ("c2" in goes(judged, A), bool(goes(judged, C))) == (True, may_go)  # C from one cluster at a time
         recorded = recorded_gate(judged.holds, orphans_of(OrphansRequest(state=after), OrphansMemo())[0])
         assert (C.key.identity in recorded.on("c2").held) is not may_go
