@@ -53,7 +53,7 @@ WORKERS ?= $(shell $(PYTHON) -c 'import os; print(3 * os.cpu_count() // 2)')
 # A run ends when a worker died: xdist 3.8 hangs when it replaces one (pytest-dev/pytest-xdist#1323, #1378).
 PARALLEL := --dist loadgroup --no-loadscope-reorder --max-worker-restart=0
 
-# 15 minutes on 2 cores and 1,460 CPU seconds, with a reserve for slower machines. A run that exceeds a budget fails
+# 15 minutes on 2 cores and 900 to 1,500 CPU seconds, by machine, with a reserve. A run that exceeds a budget fails
 # and names the file.
 test: lint real-parts
 	@$(BIN)/python -m compileall -q gitfleet benchmarks tests # before several workers do so at once
