@@ -197,8 +197,9 @@ class RolloutHistory:
         self.world.commit(self._workload(self._target()), self._rollout())
 
     def _edit(self) -> None:
-        last = self.plan.get("lastBatchToRollout")
-        if last is not None:
+        batches = len(self.plan.get("rolloutBatches", ())) or self.plan.get("numBatches", 1)
+        last = self.plan.get("lastBatchToRollout", batches)
+        if last + 1 < batches:  # a number past the last batch is an error, and the version of before stays
             self.plan["lastBatchToRollout"] = last + 1
             self.world.commit(self._rollout())
 

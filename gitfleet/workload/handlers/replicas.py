@@ -169,12 +169,12 @@ def _source_sizes(seen: Workloads, goal: Goal) -> tuple[int, ...]:
 
 
 def _reduced(sources: Sequence[LiveObject], total: int) -> tuple[int, ...]:
-    """Sizes of sources that have so many pods in all, or fewer: pods that are not ready go first, then those of the
-    first source."""
+    """Sizes of sources that have so many pods in all, or fewer: sources with pods that are not ready go first, then the
+    first one."""
     sizes = [asked(source) for source in sources]
     surplus = max(0, sum(sizes) - max(0, total))
-    spare = [size - min(size, ready_there(source)) for size, source in zip(sizes, sources, strict=True)]
-    for most in (spare, list(sizes)):
+    unready = [max(0, max(asked(source), pods_there(source)) - ready_there(source)) for source in sources]
+    for most in (unready, list(sizes)):
         for index, of_this in enumerate(most):
             going = min(of_this, sizes[index], surplus)
             sizes[index] -= going

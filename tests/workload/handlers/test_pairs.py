@@ -77,6 +77,17 @@ def test_the_first_source_goes_first_and_pods_that_are_not_ready_before_all() ->
     assert sizes(play.seen, goal, Step.SECOND) == ((4, False), (1, "-"), (1, "-"))
 
 
+def test_pods_beyond_a_size_that_are_not_ready_go_first_too() -> None:
+    play = pair(4, 3)
+    play.target = Deployment.running("new", 4, "new")
+    play.sources[1].bad = ("bad",)
+    play.sources[1].give_template("bad")
+    play.sources[1].sync()
+    assert len(play.sources[1].pods) == 4
+    goal = replace(goal_of(4, 3, size=7), upgraded=4)
+    assert sizes(play.seen, goal, Step.SECOND) == ((4, False), (1, "-"), (2, "-"))
+
+
 def test_a_target_that_is_still_to_be_made_has_no_pods() -> None:
     play = pair(3)
     body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"namespace": "web", "name": "new"}}
