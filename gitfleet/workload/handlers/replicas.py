@@ -113,7 +113,10 @@ def _increased_first(seen: Workloads, goal: Goal, step: Step) -> tuple[int, tupl
 def _stable_pods(live: LiveObject) -> int:
     """How many pods it has. Those in excess that are not ready may stay until it has none: they are of content that
     its own controller, or a rollout in place, has given up half way."""
-    return asked(live) if is_paused(live) else min(pods_there(live), max(asked(live), ready_there(live)))
+    if is_paused(live):
+        return asked(live)
+    pods = pods_there(live)
+    return min(pods, max(asked(live), ready_there(live))) if is_seen(live) else pods
 
 
 def _decreased_first(seen: Workloads, goal: Goal) -> tuple[int, tuple[int, ...]]:
