@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import pytest
 
+from gitfleet.apply.texts import ApplyText
 from gitfleet.model.operations import OutcomeCode
 from gitfleet.views import objects_of
 from tests import builders
@@ -102,7 +103,7 @@ class Inventory:
                 "Deleted",
                 "Terminating",
             )
-            why = "is being deleted and waits for its finalizers (example.com/wait)"
+            why = ApplyText.BEING_DELETED_WAITS_FINALIZERS(finalizers=" (example.com/wait)")
             assert left["condition"]["message"] == why
             assert any(why in sentence for sentence in play.world.driver.reconcile().waiting)
             play.restart()
@@ -122,7 +123,7 @@ class Inventory:
         play.world.commit(remove=[spaces])
         play.world.rest()
         assert (namespace_of(play), play.found(), len(play.uids())) == ("Active", NEW, 2)
-        why = f"stays while ResourcePlacement {name}/web has objects in it on this cluster"
+        why = ApplyText.STAYS_WHILE_OBJECTS_CLUSTER(user=f"ResourcePlacement {name}/web")
         waiting = play.world.driver.reconcile().waiting
         assert any(why in sentence for sentence in waiting), waiting
         unplace(play)
