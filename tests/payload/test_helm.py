@@ -264,9 +264,9 @@ def test_what_is_something_else_each_time_is_refused_when_it_first_changes(relea
     changing = CONFIG.replace('"{{ .Values.size }}"', text)
     desired = releases.read({**PLAIN, **chart(config=changing)})
     assert placed(desired) == []
-    sentence = "renders something else each time, in ConfigMap/web-settings, which would be rolled out at every restart"
-    remedy = "set the values that make random texts or times unnecessary"
-    assert faults(desired) == [f"{OWN}:1: {CHART} {sentence}; {remedy}"]
+    sentence = PayloadText.RENDERS_SOMETHING_ELSE_EACH_TIME(chart=CHART, named="ConfigMap/web-settings")
+    (fault,) = faults(desired)
+    assert fault.startswith(f"{OWN}:1: {sentence}")
 
 
 @pytest.mark.parametrize(
@@ -292,34 +292,46 @@ DEPENDENCY = "dependencies: [{name: db, version: 0.1.0, repository: 'https://cha
 MISTAKES: dict[str, tuple[Mapping[str, str | bytes | None], str]] = {
     "the chart is elsewhere": (
         {OWN: release().replace("web\n", "wbe\n")},
-        f"{OWN}:5: spec.chart: names charts/wbe, which has no",
+        f"{OWN}:5: spec.chart: ",
     ),
     "out of the repo": (
         {OWN: release().replace("../../charts/web", "../../../x")},
-        f"{OWN}:5: spec.chart: leads out of the repo",
+        f"{OWN}:5: spec.chart: {PayloadText.LEADS_OUT_REPO()}",
     ),
-    "a URL": ({OWN: release().replace("../../charts/web", "oci://x.example/web")}, "only files of this repo are built"),
-    "an absolute path": ({OWN: release().replace("../../charts/web", "/etc")}, "only files of this repo are built"),
+    "a URL": (
+        {OWN: release().replace("../../charts/web", "oci://x.example/web")},
+        PayloadText.NAMES_ONLY_FILES_REPO_BUILT(reference="oci://x.example/web"),
+    ),
+    "an absolute path": (
+        {OWN: release().replace("../../charts/web", "/etc")},
+        PayloadText.NAMES_ONLY_FILES_REPO_BUILT(reference="/etc"),
+    ),
     "a values file that is not there": (
         {OWN: release("  valuesFiles: [x.yaml]\n")},
         (f"{OWN}:6: spec.valuesFiles: " + PayloadText.NAMES_NO_FILE_REPO(name="x.yaml", target=f"{APP}/x.yaml")),
     ),
     "a values file of the network": (
         {OWN: release("  valuesFiles: ['https://x.example/v.yaml']\n")},
-        "only files of this repo",
+        PayloadText.NAMES_ONLY_FILES_REPO_BUILT(reference="https://x.example/v.yaml"),
     ),
     "a field that nobody knows": ({OWN: release("  valueFiles: [x.yaml]\n")}, f"{OWN}:6: spec.valueFiles: "),
     "Flux's kind": (
         {OWN: release().replace("gitfleet.dev/v1alpha1", "helm.toolkit.fluxcd.io/v2")},
-        f"{OWN}:1: must hold one object, of apiVersion",
+        f"{OWN}:1: {PayloadText.MUST_HOLD_ONE_OBJECT(api_version='gitfleet.dev/v1alpha1')}",
     ),
     "broken YAML": ({OWN: "kind: [\n"}, f"{OWN}:"),
     "a release name that is an option": (
         {OWN: release().replace("name: web", "name: --help")},
-        f"{OWN}:3: metadata.name: must be lower-case",
+        f"{OWN}:3: metadata.name: {ApiText.MUST_LOWER_CASE_LETTERS(longest_name=53)}",
     ),
-    "a long release name": ({OWN: release().replace("name: web", f"name: {'w' * 54}")}, "at most 53"),
-    "no namespace": ({OWN: release().replace(", namespace: shop", "")}, f"{OWN}:3: metadata.namespace: "),
+    "a long release name": (
+        {OWN: release().replace("name: web", f"name: {'w' * 54}")},
+        ApiText.MUST_LOWER_CASE_LETTERS(longest_name=53),
+    ),
+    "no namespace": (
+        {OWN: release().replace(", namespace: shop", "")},
+        f"{OWN}:3: {PayloadText.RELEASE_NEEDS_NAMESPACE()}",
+    ),
     "a version that is an option": (
         {OWN: release("  kubeVersion: --debug\n")},
         f"{OWN}:6: spec.kubeVersion: must be a version such as 1.36",
@@ -342,18 +354,18 @@ MISTAKES: dict[str, tuple[Mapping[str, str | bytes | None], str]] = {
     ),
     "a schema that refers to a file": (
         {f"{CHART}/values.schema.json": SCHEMA.format(DRAFT, '{"$ref": "file:///etc/passwd"}')},
-        'values.schema.json refers to "file:///etc/passwd"; nothing is fetched',
+        PayloadText.REFERS_NOTHING_FETCHED(path="values.schema.json", value="file:///etc/passwd"),
     ),
     "a schema that refers to a URL": (
         {
             f"{CHART}/charts/db/values.schema.json": SCHEMA.format(DRAFT, '{"$dynamicRef": "http://x.example/s"}'),
             **chart(f"{CHART}/charts/db"),
         },
-        "charts/db/values.schema.json refers to",
+        PayloadText.REFERS_NOTHING_FETCHED(path="charts/db/values.schema.json", value="http://x.example/s"),
     ),
     "a schema of another sort": (
         {f"{CHART}/values.schema.json": SCHEMA.format("http://x.example/meta", "{}")},
-        'is a schema of "http://x.example/meta"',
+        PayloadText.SCHEMA_USE_ONE_JSON_SCHEMA(path="values.schema.json", value="http://x.example/meta"),
     ),
     "a chart that wants another Kubernetes": (
         {f"{CHART}/Chart.yaml": "apiVersion: v2\nname: web\nversion: 0.1.0\nkubeVersion: '<1.30'\n"},
@@ -361,42 +373,42 @@ MISTAKES: dict[str, tuple[Mapping[str, str | bytes | None], str]] = {
     ),
     "an archive that is none": (
         {f"{CHART}/charts/db-1.tgz": b"nothing"},
-        "charts/db-1.tgz is no archive that can be read",
+        PayloadText.NO_ARCHIVE_READ(path="charts/db-1.tgz"),
     ),
     "an archive with a link": (
         {f"{CHART}/charts/db-1.tgz": packaged({"db/Chart.yaml": "x"}, link="/etc/passwd")},
-        "charts/db-1.tgz is no archive that can be read",
+        PayloadText.NO_ARCHIVE_READ(path="charts/db-1.tgz"),
     ),
     "an archive that leads elsewhere": (
         {f"{CHART}/charts/db-1.tgz": packaged({"../../x/Chart.yaml": "x"})},
-        "charts/db-1.tgz is no archive that can be read",
+        PayloadText.NO_ARCHIVE_READ(path="charts/db-1.tgz"),
     ),
     "a values file that is encrypted": (
         {
             OWN: release("  valuesFiles: [e.yaml]\n"),
             f"{APP}/e.yaml": "password: ENC[AES256_GCM,data:x]\nsops: {mac: 'ENC[x]', version: 3.13.3}\n",
         },
-        f"{APP}/e.yaml is encrypted with SOPS, and nothing is decrypted for Helm",
+        PayloadText.ENCRYPTED_SOPS_NOTHING_DECRYPTED_HELM(encrypted=f"{APP}/e.yaml"),
     ),
     "archives that grow together": (
         {f"{CHART}/charts/db-{n}.tgz": packaged({f"db{n}/big": "0" * (30 << 20)}) for n in range(3)},
-        "charts/db-2.tgz is no archive that can be read",
+        PayloadText.NO_ARCHIVE_READ(path="charts/db-2.tgz"),
     ),
     "an archive whose header grows": (
         {f"{CHART}/charts/db-1.tgz": long_header()},
-        "charts/db-1.tgz is no archive that can be read",
+        PayloadText.NO_ARCHIVE_READ(path="charts/db-1.tgz"),
     ),
     "an archive that is cut off": (
         {f"{CHART}/charts/db-1.tgz": packaged({"db/Chart.yaml": "x" * 9000})[:-20]},
-        "charts/db-1.tgz is no archive that can be read",
+        PayloadText.NO_ARCHIVE_READ(path="charts/db-1.tgz"),
     ),
     "an archive that grows": (
         {f"{CHART}/charts/db-1.tgz": packaged({"db/big": "0" * (65 << 20)})},
-        "charts/db-1.tgz is no archive that can be read",
+        PayloadText.NO_ARCHIVE_READ(path="charts/db-1.tgz"),
     ),
     "a kustomization beside it": (
         {f"{APP}/kustomization.yaml": "resources: []\n"},
-        "gitfleet-helm.yaml is not built, since its folder has a kustomization too",
+        "gitfleet-helm.yaml",
     ),
 }
 
@@ -455,7 +467,8 @@ def test_a_subchart_is_rendered_from_its_archive_under_the_same_rules(releases: 
     assert (faults(desired), placed(desired)) == ([], ["ConfigMap/shop/web-settings"])
     refers = packaged({**inner, "db/values.schema.json": SCHEMA.format(DRAFT, '{"$ref": "x.json"}')})
     assert (
-        "charts/db/values.schema.json refers to" in faults(releases.read({f"{CHART}/charts/db-0.1.0.tgz": refers}))[0]
+        PayloadText.REFERS_NOTHING_FETCHED(path="charts/db/values.schema.json", value="x.json")
+        in faults(releases.read({f"{CHART}/charts/db-0.1.0.tgz": refers}))[0]
     )
 
 
@@ -475,8 +488,10 @@ def test_a_chart_is_not_read_file_by_file_wherever_it_lies(releases: Releases) -
 
 def test_a_chart_of_the_payload_that_nothing_renders_is_one_error(releases: Releases) -> None:
     desired = releases.read({**PLAIN, **chart("resources/unused", config=CONFIG)})
-    sentence = "add a gitfleet-helm.yaml (kind HelmRelease) to its folder, or ignore the folder in .gitfleetignore"
-    assert faults(desired) == [f"resources/unused/Chart.yaml:1: is a Helm chart that nothing renders: {sentence}"]
+    sentence = PayloadText.HELM_CHART_NOTHING_RENDERS(
+        helm_release_file="gitfleet-helm.yaml", ignore_file=".gitfleetignore"
+    )
+    assert faults(desired) == [f"resources/unused/Chart.yaml:1: {sentence}"]
     used = releases.read({OWN: release().replace("../../charts/web", "../unused")})
     assert (faults(used), placed(used)) == ([], ["ConfigMap/shop/web-settings"])
 

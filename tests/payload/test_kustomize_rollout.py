@@ -98,10 +98,8 @@ def test_a_pin_brings_back_what_was_built_then(world: BuiltWorld) -> None:
     assert [world.value(name) for name in ("plain", "apple", "plum", "fig")] == ["1", "1", "1", None]
     state = world.state()
     first, *_, last = state.placements[PlacementKey("", "shop")].resource_snapshots
-    assert (first.hash, state.faults[0].message[:46]) == (
-        last.hash,
-        ReconcileText.KEEPS_CONTENT_SNAPSHOT(what="shop", snapshot="0; snaps"),
-    )
+    assert first.hash == last.hash
+    assert state.faults[0].message.startswith(ReconcileText.KEEPS_CONTENT_SNAPSHOT(what="shop", snapshot="0"))
 
 
 def break_reference(world: BuiltWorld) -> None:
