@@ -242,6 +242,9 @@ class DesiredText(FaultTable):
     )
     VARIANT_PATH_NO_FOLDER = "{path} is not a folder of this repo; correct it, or add it"
     VARIANT_PATH_NO_PATH = "must be a path of this repo, from this file on; correct it"
+    VARIANT_WITHOUT_OBJECTS = (
+        "has no manifests, so that its clusters get nothing of this Folder; correct the path, or add them"
+    )
     VERSION_NO_LONGER_SERVED = "is not served by Kubernetes {release} and later; write {api_version}"
     WHERE_GITFLEET_RUNS = "{sentence} {kind} where gitfleet runs: without one nothing is rolled out"
     YOU_MEAN_2 = "; did you mean {near} ({made}:{line})?"

@@ -78,6 +78,7 @@ class _Pool:
             frozenset(self.retained),
             frozenset(self.refused),
             frozenset(self.unreadable),
+            frozenset(self.failed),
         )
 
     def resolve(self, gathered: Gathered) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from gitfleet import apply, approvals, schedule, snapshots, works
 from gitfleet.api.conditions import Status
-from gitfleet.api.faults import WHOLE_COMMIT, Fault
+from gitfleet.api.faults import WHOLE_COMMIT, Fault, Severity, is_error
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.staged import REWRITE_PREFIX
@@ -41,7 +41,7 @@ from gitfleet.model.renames import renamed_placements
 from gitfleet.model.state import FleetState
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.repos import Person
-from gitfleet.reconcile.foreseen import foreseen
+from gitfleet.reconcile.foreseen import foreseen, unplaced_folders
 from gitfleet.reconcile.pins import pin_warnings
 from gitfleet.reconcile.run_approvals import asked_of_people, meant_for, wrong_approvals
 from gitfleet.rendered import file_content, file_path
@@ -126,6 +126,8 @@ class Workspace:
         desired = self.repository.desired_trees.at(commit, before)
         faults = {*desired.faults, *wrong_approvals(before.held.values(), before, desired)}
         faults |= {*pin_warnings(desired, before.placements), *self._foreseen(desired, before)}
+        if not any(map(is_error, faults)):
+            faults |= {*faults_at([*unplaced_folders(desired)], self._content_of, Severity.WARNING)}
         if not (faults or desired.payload or any(desired.objects.values())):
             return (Fault(WHOLE_COMMIT, 1, "", "", LoopText.NOTHING_WRITTEN.coded()),)
         plugin_faults = schedule.profile_for(desired.config, self.driver.plugins)[1]

@@ -1,5 +1,5 @@
-"""What `validate` says of a commit before a reconcile does: runs that are refused, overrides that do not apply, and
-placements that wait for each other."""
+"""What `validate` says of a commit before a reconcile does: runs that are refused, overrides that do not apply,
+placements that wait for each other, and Folders that nothing places."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gitfleet.api.overrides import Override
 from gitfleet.api.runs import placement_of
 from gitfleet.api.staged import StagedRun
 from gitfleet.api.values import NamespacedName
-from gitfleet.desired import ReadObject
+from gitfleet.desired import IGNORE_FILE, ReadObject
 from gitfleet.errors import BadInput
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.decisions import Decision
@@ -25,6 +25,7 @@ from gitfleet.model.state import PlacementRecord
 from gitfleet.reconcile.dependencies import Dependencies
 from gitfleet.reconcile.texts import ReconcileText
 from gitfleet.rollout import staged
+from gitfleet.snapshots import index_of, select
 
 _MOST_NAMED: Final = 3
 
@@ -36,12 +37,26 @@ def foreseen(decision: Decision) -> Iterator[tuple[ReadObject, Break]]:
     yield from _cycles(decision.inputs.desired)
 
 
+def unplaced_folders(desired: Desired) -> Iterator[tuple[ReadObject, Break]]:
+    """The Folders with objects of which no placement selects any."""
+    payload, _ = index_of(desired, None, Failures())
+    selections = [select(placement, payload) for placement in desired.placements.values()]
+    placed = {manifest.folder for selection in selections for manifest in selection.manifests}
+    for name in sorted({manifest.folder for manifest in desired.payload}.intersection(desired.folders) - placed):
+        why = ReconcileText.FOLDER_NOT_PLACED.coded(ignore_file=IGNORE_FILE)
+        yield _of_folder(name, desired), (("metadata", "name"), why)
+
+
+def _of_folder(name: str, desired: Desired) -> ReadObject:
+    folder = desired.folders[name]
+    return ReadObject((*FOLDER, "", name), f"Folder/{name}", folder.origin or Origin("", 1, "", 0), folder)
+
+
 def _cycles(desired: Desired) -> Iterator[tuple[ReadObject, Break]]:
     """The placements that wait for each other: selectors by labels show only in what they select."""
     for name, cycle in Dependencies.of_commit(desired).cycles():
-        folder, why = desired.folders[name], ReconcileText.PLACEMENT_CYCLE.coded(cycle=" -> ".join(map(str, cycle)))
-        origin = folder.origin or Origin("", 1, "", 0)
-        yield ReadObject((*FOLDER, "", name), f"Folder/{name}", origin, folder), (("spec", "dependsOn"), why)
+        why = ReconcileText.PLACEMENT_CYCLE.coded(cycle=" -> ".join(map(str, cycle)))
+        yield _of_folder(name, desired), (("spec", "dependsOn"), why)
 
 
 def _refused_runs(decision: Decision) -> Iterator[tuple[ReadObject, Break]]:

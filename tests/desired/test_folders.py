@@ -375,6 +375,25 @@ def test_a_variant_that_no_cluster_matches_is_a_warning(env: str, expected: list
 
 
 @pytest.mark.parametrize(
+    ("file", "text", "expected"),
+    [
+        ("web.yaml", "", ["spec.variants[0].path"]),
+        ("README.md", "Later", ["spec.variants[0].path"]),
+        ("web.yaml", "kind: [", []),
+        ("web.yaml", WIDGET, []),
+    ],
+)
+def test_a_variant_without_objects_is_a_warning(file: str, text: str, expected: list[str]) -> None:
+    files = governed(("prod", "prod", PROD), REST, namespace="apps", createNamespace=True)
+    base = {"resources/apps/base/web.yaml": web("web:1")}
+    faults = read_desired(request_of({**files, **base, f"resources/apps/prod/{file}": text})).faults
+    sentence = DesiredText.VARIANT_WITHOUT_OBJECTS()
+    assert [(fault.path, fault.field) for fault in faults if fault.message == sentence] == [
+        (APPS, field) for field in expected
+    ]
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("kind: [", []),

@@ -17,10 +17,14 @@ from gitfleet.api.strategies import RolloutStrategy
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState, PlacementRecord
-from gitfleet.reconcile.foreseen import foreseen
+from gitfleet.reconcile.foreseen import foreseen, unplaced_folders
 from gitfleet.reconcile.texts import ReconcileText
 from gitfleet.rollout.texts import RolloutText
 from gitfleet.works.texts import WorksText
+from tests import builders
+from tests.builders import to_yaml
+from tests.desired.commits import read
+from tests.folders import FOLDER, folder, select_folder, settings
 from tests.reconcile.test_runs import WEB, Stages, asked, commit, known
 from tests.removals.fleets import fleet, placed
 from tests.rollout.builders import NOW, scheduled
@@ -95,6 +99,26 @@ def test_a_run_that_cannot_begin(web: PlacementRecord | None, stages: Stages, ex
 def test_only_runs_that_have_not_begun_are_judged(run: StagedRun, before: Any, count: int) -> None:
     state = FleetState(runs={run.key: before} if before else {})
     assert len(told(of_run(run, record(), GOLD, before=state))) == count
+
+
+@pytest.mark.parametrize(
+    ("selectors", "expected"),
+    [
+        ([select_folder("apps")], []),
+        ([builders.select_namespace("apps")], []),
+        ([{**builders.select_namespace("apps"), "selectionScope": "NamespaceOnly"}], ["Folder/apps"]),
+        ([select_folder("app")], ["Folder/apps"]),
+        ([], ["Folder/apps"]),
+    ],
+)
+def test_a_folder_of_which_nothing_is_placed_is_a_warning(selectors: list[Any], expected: list[str]) -> None:
+    files = {
+        f"resources/apps/{FOLDER}": to_yaml(folder("apps", namespace="apps", createNamespace=True)),
+        "resources/apps/settings.yaml": settings(a="1"),
+        f"resources/empty/{FOLDER}": to_yaml(folder("empty")),
+    }
+    placing = {"placements/a.yaml": to_yaml(builders.placement("a", selectors=selectors))} if selectors else {}
+    assert [item.label for item, _ in unplaced_folders(read({**files, **placing}))] == expected
 
 
 def of_overrides(*overrides: OverrideSnapshot) -> Decision:

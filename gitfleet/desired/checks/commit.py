@@ -56,8 +56,8 @@ def noted(item: ReadObject, notes: Iterable[Break]) -> Iterator[Refusal]:
 @dataclass
 class Commit:
     """The `objects` that are in force; `retained` are those of them that go on as their last good version. `refused`
-    are the objects that the commit has with an error, `unreadable` the paths of files that may have others. `history`
-    is what was in force before."""
+    are the objects that the commit has with an error, `unreadable` the paths of files that may have others, and
+    `failed` the Folders, by name, and the variants that such errors concern. `history` is what was in force before."""
 
     request: DesiredRequest
     history: History
@@ -65,6 +65,7 @@ class Commit:
     retained: Collection[Identity] = ()
     refused: Collection[Identity] = ()
     unreadable: Collection[str] = ()
+    failed: Collection[tuple[str, str]] = ()
     _comparisons: list[int] = field(default_factory=lambda: [_MOST_COMPARED])
 
     @property
@@ -156,6 +157,11 @@ class Commit:
     def manifests(self) -> list[Manifest]:
         """The payload."""
         return [manifest for _, manifest in self.of(Manifest)]
+
+    @cached_property
+    def variants(self) -> Collection[tuple[str, str]]:
+        """The Folders, by name, and the variants that have objects."""
+        return {(manifest.folder, variant) for manifest in self.manifests for variant in manifest.variants}
 
     @cached_property
     def kinds(self) -> KnownKinds:

@@ -107,6 +107,9 @@ def _of_override(override: Override, commit: Commit) -> Iterator[Break]:
 
 def _of_folder(folder: Folder, commit: Commit) -> Iterator[Break]:
     for index, variant in enumerate(folder.variants):
+        place = (folder.name, variant.name)
+        if place not in commit.variants and place not in commit.failed:
+            yield ("spec", "variants", index, "path"), DesiredText.VARIANT_WITHOUT_OBJECTS()
         yield from _by_labels(variant.cluster_selector, ("spec", "variants", index, "clusterSelector"), commit)
     for index, dependency in enumerate(folder.depends_on):
         at = ("spec", "dependsOn", index)
