@@ -95,6 +95,7 @@ def test_the_other_objects_wait_for_a_step_and_its_namespace_does_not() -> None:
         ({}, timedelta(minutes=10), "StepFailed", "WaitsForStep"),
         (ended("Complete"), timedelta(minutes=2), "Finished", "Create"),
         (ended("Complete"), timedelta(hours=2), "StepFailed", "WaitsForStep"),  # it was late
+        (ended("Complete", age=timedelta(hours=2)), timedelta(hours=2), "Finished", "Create"),  # gitfleet was late
         (ended("Failed"), timedelta(minutes=2), "StepFailed", "WaitsForStep"),
         ({"conditions": [{"type": "Suspended", "status": "True"}]}, timedelta(0), "StepRuns", "WaitsForStep"),
         ({"conditions": "nonsense"}, timedelta(0), "StepRuns", "WaitsForStep"),
@@ -106,6 +107,29 @@ def test_what_became_of_the_job_decides(status: dict[str, Any], age: timedelta, 
     inventory = running(inventory, run, observed)
     operations = seen(MIGRATE, CONFIG, live={**NOTHING_THERE, MIGRATE.key: observed}, inventory=inventory)
     assert operations == {"Job": job_is, "ConfigMap": config_is}
+
+
+def test_a_job_that_replaces_the_one_of_the_step_is_not_it() -> None:
+    run, inventory = begun(MIGRATE, CONFIG, live=NOTHING_THERE)
+    inventory = running(inventory, run, made(run))
+    foreign = live(MIGRATE, "j2", status=ended("Complete"))
+    operations = seen(MIGRATE, CONFIG, live={**NOTHING_THERE, MIGRATE.key: foreign}, inventory=inventory)
+    assert operations == {"Job": "StepFailed", "ConfigMap": "WaitsForStep"}
+
+
+def test_the_annotation_alone_makes_no_job_of_somebody_else_a_run() -> None:
+    run, _ = begun(MIGRATE, CONFIG, live=NOTHING_THERE)
+    copied = live(MIGRATE, "j2", metadata={"annotations": {STEP: run}}, status=ended("Complete"))
+    operations = seen(MIGRATE, CONFIG, live={**NOTHING_THERE, MIGRATE.key: copied})
+    assert operations == {"Job": "Delete", "ConfigMap": "WaitsForStep"}
+
+
+def test_objects_of_folders_wait_for_a_step_without_one_and_not_for_that_of_another_folder() -> None:
+    shop, apps = replace(CONFIG, folder="shop"), replace(manifest(builders.service("ns", "web")), folder="apps")
+    there = {MIGRATE.key: None, shop.key: None, apps.key: None}
+    waits, free = {"Job": "Create", "ConfigMap": "WaitsForStep", "Service": "WaitsForStep"}, {"Service": "Create"}
+    assert seen(MIGRATE, shop, apps, live=there) == waits
+    assert seen(replace(MIGRATE, folder="shop"), shop, apps, live=there) == waits | free
 
 
 def test_a_step_that_runs_says_until_when() -> None:
@@ -194,6 +218,14 @@ def test_drift_and_equal_content_run_nothing() -> None:
     drifted = {**there, CONFIG.key: live(CONFIG, manager="gitfleet", data={"a": "9"})}
     assert seen(MIGRATE, CONFIG, live=there, inventory=inventory) == {"Job": "Finished", "ConfigMap": "InPlace"}
     assert seen(MIGRATE, CONFIG, live=drifted, inventory=inventory) == {"Job": "Finished", "ConfigMap": "Update"}
+
+
+def test_drift_does_not_wait_for_a_step() -> None:
+    _, there, inventory = before()
+    service = manifest(builders.service("ns", "web"))
+    there, inventory = {**there, service.key: None}, {**inventory, service.key: owned(service, live(service))}
+    operations = seen(MIGRATE, NEWER_CONFIG, service, live=there, inventory=inventory)
+    assert operations == {"Job": "Delete", "ConfigMap": "WaitsForStep", "Service": "Create"}
 
 
 @pytest.mark.parametrize(
