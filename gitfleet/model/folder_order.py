@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from gitfleet.api.folders import is_made
 from gitfleet.api.objects import Identity, JsonObject
 from gitfleet.model.desired import Desired
 
@@ -48,7 +47,7 @@ class FolderOrder:
             if folder.depends_on
         }
         named = needs.keys() | frozenset[str]().union(*needs.values())
-        members = (m for m in desired.payload if m.folder in named and not is_made(m)) if needs else ()
+        members = (m for m in desired.payload if m.folder in named) if needs else ()
         return cls({manifest.key.identity: manifest.folder for manifest in members}, needs, available)
 
     @property

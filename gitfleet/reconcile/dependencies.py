@@ -19,7 +19,7 @@ from gitfleet import observe, rollout
 from gitfleet.api.bindings import Binding, is_active
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import ConditionType, Reason, Status, find_condition, is_true
-from gitfleet.api.folders import Dependency, Folder, choose_variants, is_made, variants_of
+from gitfleet.api.folders import Dependency, Folder, choose_variants, variants_of
 from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.runs import RunRecord
@@ -102,7 +102,7 @@ class Dependencies:
         objects: dict[str, set[Identity]] = {name: set() for name in named}
         for identity, variants in payload.objects.items():
             for manifest in variants:
-                if manifest.folder in named and not is_made(manifest):
+                if manifest.folder in named:
                     objects[manifest.folder].add(identity)
         frozen = {name: frozenset(identities) for name, identities in sorted(objects.items())}
         chosen = {

@@ -23,6 +23,7 @@ NEWER_APPS, NEWER_CERTS = config_map("apps", a="2"), config_map("certs", a="2")
 THERE, CERTS_THERE = live(APPS, manager="gitfleet"), live(CERTS, manager="gitfleet")
 BROKEN, DRIFTED = live(CERTS, manager="gitfleet", broken=True), live(APPS, manager="gitfleet", data={"a": "9"})
 OWNED, CERTS_OWNED = owned(APPS, THERE), owned(CERTS, CERTS_THERE)
+COMPLETED = replace(CERTS_OWNED, finished=True)
 FOLDERS = (Folder(name="apps", depends_on=(Dependency(folder="certs"),)), Folder(name="certs"))
 PAYLOAD = (replace(APPS, folder="apps"), replace(CERTS, folder="certs"))
 DESIRED = Desired(commit="", objects={"folders": {folder.name: folder for folder in FOLDERS}}, payload=PAYLOAD)
@@ -64,6 +65,8 @@ def on_cluster(apps: LiveObject | None, certs: LiveObject | None) -> dict[str, A
         (NEWER_APPS, CERTS, on_cluster(THERE, CERTS_THERE), Update),
         (APPS, NEWER_CERTS, on_cluster(DRIFTED, CERTS_THERE), Update),  # drift does not wait
         (APPS, CERTS, {**on_cluster(None, None), "order": NO_ORDER}, Create),
+        (APPS, CERTS, {**on_cluster(None, None), "inventory": {CERTS.key: CERTS_OWNED}}, None),
+        (APPS, CERTS, {**on_cluster(None, None), "inventory": {CERTS.key: COMPLETED}}, Create),  # gone by its TTL
     ],
 )
 def test_new_content_waits_for_the_objects_of_the_other_folder(

@@ -20,7 +20,7 @@ from gitfleet.model.removals import STEP as BY_STEP
 from gitfleet.model.removals import ClusterGate
 from tests import builders
 from tests.apply.model_cluster import config_map, manifest, namespace
-from tests.apply.test_plan_apply import WEB, live, owned, plan, work
+from tests.apply.test_plan_apply import OTHER, WEB, live, owned, plan, work
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CONFIG, NEWER_CONFIG = config_map("web", a="1"), config_map("web", a="2")
@@ -86,6 +86,24 @@ def test_the_other_objects_wait_for_a_step_and_its_namespace_does_not() -> None:
     space = namespace()
     operations = seen(space, MIGRATE, CONFIG, live={**NOTHING_THERE, space.key: None})
     assert operations == {"Namespace": "Create", "Job": "Create", "ConfigMap": "WaitsForStep"}
+
+
+def test_the_job_of_another_placement_is_no_step_of_this_one() -> None:
+    service = manifest(builders.service("ns", "web"))
+    there = {**NOTHING_THERE, service.key: None}
+    operations = plan(work(MIGRATE, CONFIG), work(MIGRATE, service, placement=OTHER), live=there, now=NOW)
+    waiting = {(str(o.placement), o.key.kind) for o in operations if as_seen(o) == "WaitsForStep"}
+    assert waiting == {("other", "Service")}
+
+
+@pytest.mark.parametrize(("config", "starts"), [(None, "install"), (live(NEWER_CONFIG), "upgrade")])
+def test_a_cluster_with_nothing_but_the_namespace_is_installed(config: LiveObject | None, starts: str) -> None:
+    hooks = {name: manifest(builders.job("ns", name, annotations={"helm.sh/hook": f"pre-{name}"}))
+             for name in ("install", "upgrade")}  # fmt: skip
+    space = namespace()
+    there = {**dict.fromkeys(job.key for job in hooks.values()), CONFIG.key: config, space.key: live(space)}
+    operations = plan(work(space, *hooks.values(), CONFIG), live=there, now=NOW)
+    assert [o.key.name for o in operations if isinstance(o, Create) and o.key.kind == "Job"] == [starts]
 
 
 @pytest.mark.parametrize(

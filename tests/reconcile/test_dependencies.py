@@ -16,9 +16,12 @@ from gitfleet.api.folders import Dependency, Folder, Variant
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet.api.runs import ClusterUpdate, RunReason, RunRecord, RunStatus, StageStatus
 from gitfleet.api.strategies import RolloutStrategy, RolloutStrategyType
+from gitfleet.api.values import NamespacedName
 from gitfleet.model.rolling import Frozen
 from gitfleet.model.state import PlacementRecord
+from gitfleet.observe import MOST_OBJECTS
 from gitfleet.reconcile.dependencies import Dependencies, Heading
 from gitfleet.reconcile.texts import ReconcileText
 
@@ -58,6 +61,15 @@ def heading(*bindings: Binding, external: bool = False, **fields: Any) -> Headin
     return Heading(record=record, **fields)
 
 
+def bringing(index: str, cluster: str = "c1", reason: str = "", **fields: Any) -> RunRecord:
+    """A run that brings a snapshot of `certs` to a cluster, or for this reason does not."""
+    conditions = (condition_of("Progressing", Status.FALSE, reason, "", NOW, 1),) if reason else ()
+    stages = (StageStatus(name="all", clusters=(ClusterUpdate(cluster=cluster, **fields),)),)
+    status = RunStatus(resource_snapshot_index_used=index, stages=stages, conditions=conditions)
+    key = NamespacedName("", "run")
+    return RunRecord(key=key, placement_name="certs", strategy_name="all", created=NOW, status=status)
+
+
 def wait(found: Dependencies, certs: Heading | None, key: PlacementKey = APPS) -> Frozen | None:
     """Why a placement waits on the cluster."""
     return found.waits(key, [CLUSTER], {CERTS: certs}.get, NOW).get("c1")
@@ -65,6 +77,7 @@ def wait(found: Dependencies, certs: Heading | None, key: PlacementKey = APPS) -
 
 TWO = dependencies(of("apps", "certs"), of("certs"))
 FAILING = FailedObject(key=WEB, condition="Available", reason="", message="")
+OTHERS = replace(FAILING, key=replace(WEB, namespace="dns"))
 
 
 @pytest.mark.parametrize(
@@ -80,6 +93,13 @@ FAILING = FailedObject(key=WEB, condition="Available", reason="", message="")
         (heading(binding(), disturbed=frozenset({"c1"})), True),
         (heading(binding(available=Status.FALSE, failed=(FAILING,))), True),
         (heading(binding(started=Status.FALSE), external=True), False),  # no run brings anything
+        (heading(binding(), external=True, runs=(bringing("0"),)), False),
+        (heading(binding(), external=True, runs=(bringing("1"),)), True),
+        (heading(binding(), external=True, runs=(bringing("0", variants=(("certs", "prod"),)),)), True),
+        (heading(binding(), external=True, runs=(bringing("1", cluster="c2"),)), False),
+        (heading(binding(), external=True, runs=(bringing("1", reason=RunReason.RUN_ROLLING_BACK),)), False),
+        (heading(binding(available=Status.FALSE, failed=(OTHERS,))), False),
+        (heading(binding(available=Status.FALSE, failed=(OTHERS,) * MOST_OBJECTS)), True),  # not all are listed
     ],
 )
 def test_a_folder_waits_for_what_its_dependency_is_heading_for(certs: Heading, waits: bool) -> None:
