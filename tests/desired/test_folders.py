@@ -104,22 +104,22 @@ def config(**spec: Any) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("remedy", "name"),
+    ("remedy", "name", "warnings"),
     [
-        ({"resources/crd.yaml": CRD}, "Widget/apps/one"),
-        (config(kinds=[{"group": "example.com", "kind": "Widget", "scope": "Namespaced"}]), "Widget/apps/one"),
-        (config(kinds=[{"group": "example.com", "kind": "Widget", "scope": "Cluster"}]), "Widget/one"),
-        ({"resources/apps/w.yaml": WIDGET.replace("one", "one, namespace: apps")}, "Widget/apps/one"),
+        ({"resources/crd.yaml": CRD}, "Widget/apps/one", 0),
+        (config(kinds=[{"group": "example.com", "kind": "Widget", "scope": "Namespaced"}]), "Widget/apps/one", 0),
+        (config(kinds=[{"group": "example.com", "kind": "Widget", "scope": "Cluster"}]), "Widget/one", 0),
+        ({"resources/apps/w.yaml": WIDGET.replace("one", "one, namespace: apps")}, "Widget/apps/one", 1),
     ],
 )
-def test_an_unknown_scope_is_one_error_for_each_kind(remedy: dict[str, str], name: str) -> None:
+def test_an_unknown_scope_is_one_error_for_each_kind(remedy: dict[str, str], name: str, warnings: int) -> None:
     files = {**governed(namespace="apps"), **NAMESPACE, "resources/apps/w.yaml": WIDGET}
     more = {"resources/apps/v.yaml": WIDGET.replace("one", "two")}
     sentence = DesiredText.SCOPE_UNKNOWN(kind=GroupKind("example.com", "Widget"))
     assert errors({**files, **more}) == [f"resources/apps/{name}.yaml:1: {sentence}" for name in "vw"]
     assert len(by_cause(read({**files, **more}).faults)) == 1
     assert name in placed(read({**files, **remedy}))
-    assert errors({**files, **remedy}) == []
+    assert (errors({**files, **remedy}), len(faults_of({**files, **remedy}))) == ([], warnings)
 
 
 @pytest.mark.parametrize("names", [["apps"], ["ap*"], ["x", "a*s"]])
@@ -174,6 +174,7 @@ NESTED = {f"resources/apps/base/{FOLDER}": to_yaml(folder("inner"))}
     [
         (governed(("x", "../../..", None)), 8, DesiredText.VARIANT_PATH_LEADS_OUT(path="../../..")),
         (governed(("x", "../..", None)), 8, DesiredText.VARIANT_PATH_LEADS_OUT(path="../..")),
+        (governed(("x", "../../../x", None)), 8, DesiredText.VARIANT_PATH_LEADS_OUT(path="../../../x")),
         (governed(("x", "/base", None)), 8, DesiredText.VARIANT_PATH_NO_PATH()),
         (governed(("x", "https://example.com/x", None)), 8, DesiredText.VARIANT_PATH_NO_PATH()),
         (governed(("x", "bse", None)), 8, DesiredText.VARIANT_PATH_NO_FOLDER(path="resources/apps/bse")),
@@ -185,6 +186,7 @@ NESTED = {f"resources/apps/base/{FOLDER}": to_yaml(folder("inner"))}
         (governed(("x", ".", None)), 8, DesiredText.VARIANT_PATH_NOT_BUILT()),
         ({**governed(REST), **NESTED}, 8, DesiredText.VARIANT_HOLDS_FOLDER(file=f"resources/apps/base/{FOLDER}")),
         (governed(REST, ("prod", "prod", PROD)), 7, ApiText.VARIANT_NEVER_MATCHES(name="prod")),
+        (governed(("rest", "base", {}), ("prod", "prod", PROD)), 7, ApiText.VARIANT_NEVER_MATCHES(name="prod")),
         (governed(createNamespace=True), 6, ApiText.NEEDS_NAMESPACE()),
         (governed(namespace="kube-system", createNamespace=True), 7, ApiText.MAKES_RESERVED_NAMESPACE()),
         (governed(namespace="default", createNamespace=True), 7, ApiText.MAKES_RESERVED_NAMESPACE()),

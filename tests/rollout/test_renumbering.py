@@ -56,6 +56,7 @@ OLD = (of("a", x="1"), of("b", x="2"))
         ((of("a", x="1"), of("b", x="3")), A, bound(), True),  # another variant was edited
         ((of("a", x="9"), of("b", x="2")), A, bound(), False),  # its own was
         ((of("a", x="9"), of("b", x="1")), B, bound(), True),  # another variant has the same content now
+        ((of("a", x="1"), of("b", x="3")), A, replace(bound(), applied_snapshot=None), True),  # it has not arrived
         ((of("a", x="1"), of("b", x="3")), A._replace(resource_overrides=("web/o-1",)), bound(), False),
         ((of("a", x="1"), of("", x="3")), A, bound(), False),
         ((of("a", x="1"), of("b", x="3")), A, bound(state=BindingState.UNSCHEDULED), False),
@@ -69,7 +70,8 @@ def test_who_takes_the_number(new: tuple[Manifest, ...], target: ClusterContent,
     )
     (after,) = renumbered(record, {"c1": target}).bindings
     if takes:
-        wanted: dict[str, Any] = {"resource_snapshot": "web-1-snapshot", "applied_snapshot": "web-1-snapshot"}
+        applied = "web-1-snapshot" if binding.applied_snapshot else None
+        wanted: dict[str, Any] = {"resource_snapshot": "web-1-snapshot", "applied_snapshot": applied}
         assert after == replace(binding, generation=binding.generation + 1, variants=target.variants, **wanted)
     else:
         assert after == binding
