@@ -29,8 +29,8 @@ from gitfleet.model.state import FleetState, Inventory
 from gitfleet.model.works import Work
 from gitfleet.reconcile.shared import with_settings
 
-_DONE_ONCE: Final = ("runs", "approvals", "evictions", ROLLOUTS)
-"""What people write to have it done once."""
+_DONE_ONCE: Final = ("runs", "approvals", "evictions")
+"""What people write to have it done once: an edit of it does nothing more."""
 _KEEPS_CONTENT: Final = (PINS, "quarantines")
 _AT_ONCE: Final = RollingUpdate(max_unavailable="100%", max_surge="100%", unavailable_period_seconds=0)
 _UID: Final = "planned"
@@ -42,7 +42,7 @@ def unhindered(base: Desired, before: FleetState) -> Desired:
     placements that nothing is recorded of, and that have no other content than the newest."""
     placements = {key: _at_once(placement) for key, placement in base.placements.items()}
     configs = {key: replace(config, freeze_windows=()) for key, config in base.objects.get("fleetconfigs", {}).items()}
-    dropped: dict[str, Mapping[Any, Any]] = {name: {} for name in (*_DONE_ONCE, FREEZES)}
+    dropped: dict[str, Mapping[Any, Any]] = {name: {} for name in (*_DONE_ONCE, ROLLOUTS, FREEZES)}
     for name in _KEEPS_CONTENT:
         written = base.objects.get(name, {})
         dropped[name] = {key: value for key, value in written.items() if value.placement in before.placements}
@@ -129,13 +129,15 @@ def as_written(state: FleetState, base: Desired) -> FleetState:
 
 
 def since(base: Desired, desired: Desired) -> Desired:
-    """A later commit without the runs, approvals, evictions and workload rollouts that the base has as well: they are
-    over."""
+    """A later commit without the runs, approvals and evictions that the base has as well: they are over. So are its
+    workload rollouts, unless they are edited."""
     objects = dict(desired.objects)
     for name in _DONE_ONCE:
-        old = {key: _unplaced(value) for key, value in base.objects.get(name, {}).items()}
-        objects[name] = {key: value for key, value in objects.get(name, {}).items() if _unplaced(value) != old.get(key)}
-    return replace(desired, objects=objects)
+        old = base.objects.get(name, {})
+        objects[name] = {key: value for key, value in objects.get(name, {}).items() if key not in old}
+    old = {key: _unplaced(value) for key, value in base.objects.get(ROLLOUTS, {}).items()}
+    rollouts = {key: value for key, value in objects.get(ROLLOUTS, {}).items() if _unplaced(value) != old.get(key)}
+    return replace(desired, objects={**objects, ROLLOUTS: rollouts})
 
 
 def _unplaced(value: Any) -> Any:

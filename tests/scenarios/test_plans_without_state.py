@@ -234,10 +234,11 @@ def test_what_a_freeze_keeps_comes_later() -> None:
 
 
 def test_a_base_is_rolled_out_whatever_delays_it() -> None:
-    """Its freeze, its External placement without a run, and a run that waits for an approval."""
+    """Its freezes, its External placement without a run, and a run that waits for an approval."""
     world = World()
+    always = {"name": "always", "schedule": "0 0 * * *", "duration": "1439m"}
     world.commit(
-        builders.fleet_config(),
+        builders.fleet_config(freezeWindows=[always]),
         *(builders.member_cluster(name, labels={"region": region}) for name, region in CLUSTERS.items()),
         builders.namespace("web"),
         app(),
@@ -249,7 +250,7 @@ def test_a_base_is_rolled_out_whatever_delays_it() -> None:
 
     def change(world: World) -> None:
         world.commit(
-            app(image="app:2"), builders.staged_run("second", placement="web", strategy="all"),
+            builders.fleet_config(), app(image="app:2"), builders.staged_run("second", placement="web", strategy="all"),
             remove=[builders.freeze("holidays", "2099-01-01T00:00:00Z")],
         )  # fmt: skip
 
@@ -257,6 +258,17 @@ def test_a_base_is_rolled_out_whatever_delays_it() -> None:
     assert [run["name"] for run in document["runs"]] == ["second"]
     risk = document["risk"]
     assert (risk["placed"], risk["create"]["objects"], risk["update"]["objects"]) == (8, 0, 4)
+
+
+def test_a_placement_that_only_reports_has_nothing_in_a_base() -> None:
+    world = settled()
+    strategy = {"applyStrategy": {"type": "ReportDiff"}}
+    one = builders.pick_fixed("c1")
+    reports = builders.placement("other", selectors=[builders.select_namespace("other")], policy=one, strategy=strategy)
+    world.roll_out(builders.namespace("other"), builders.config_map("other", "settings"), reports)
+    document, with_state = plans_of(world, lambda world: world.commit(remove=[reports]))
+    assert compared(document) == compared(with_state)
+    assert document["holds"] == []
 
 
 def test_a_base_over_a_recorded_state_has_the_pinned_content() -> None:
@@ -271,8 +283,25 @@ def test_a_base_over_a_recorded_state_has_the_pinned_content() -> None:
     assert document["risk"]["update"]["objects"] == 6
 
 
+def test_a_base_over_a_recorded_state_has_what_was_taken_over() -> None:
+    world = settled()
+    theirs = builders.namespace("theirs")
+    world.fleet.cluster("c1").apply_by_hand(theirs, manager="kubectl")
+    world.roll_out(theirs, builders.placement("theirs", selectors=[builders.select_namespace("theirs")]))
+    base = world.repo.fetch()["main"]
+    world.commit(remove=[theirs])
+    document = open_workspace(world.repo, world.fleet, world.clock, "none").plan(None, base)
+    with_state = open_workspace(world.repo, world.fleet, world.clock, "none").plan(None, None)
+    assert compared(document) == compared(with_state)
+
+
 def test_evictions_of_the_base_are_over() -> None:
     world = settled()
     world.roll_out(builders.eviction("off", "web", "c1"))
-    document, with_state = plans_of(world, image)
-    assert compared(document) == compared(with_state)
+
+    def change(world: World) -> None:
+        world.commit(app(image="app:2"), builders.eviction("off", "web", "c2"))
+
+    document, with_state = plans_of(world, change)
+    assert planned(document, "operations") == planned(with_state, "operations")
+    assert document["risk"]["delete"]["objects"] == 0
