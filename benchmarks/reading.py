@@ -28,7 +28,6 @@ from gitfleet.api.conditions import Condition, Status
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import Placement, PlacementKey, ResourceSelector
 from gitfleet.api.snapshots import DocumentRef, PolicySnapshot, ResourceSnapshot
-from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.state import assemble_state, compose_state, is_state_file, parse_state_file
 
@@ -135,7 +134,7 @@ def main(arguments: list[str]) -> None:
         count = placements * each
         compare_one(state, goals)
         begin = time.process_time()
-        change = compose_state(FleetState(), state, Failures(), version="0")
+        change = compose_state(FleetState(), state, version="0")
         timed("compose everything", count, begin)
         begin = time.process_time()
         parsed = {

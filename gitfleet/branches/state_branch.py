@@ -21,8 +21,7 @@ from gitfleet.model.events import Event, EventType
 from gitfleet.model.failures import Failure, Failures, Subject
 from gitfleet.model.state import FleetState
 from gitfleet.ports.repos import BranchChange, RepoReader, RepoWriter, TreeEntry
-from gitfleet.reconcile import quarantines
-from gitfleet.state import README_FILE, StateChange, compose_state
+from gitfleet.state import README_FILE, compose_state
 
 log = logging.getLogger(__name__)
 _LATEST_CLOCK: Final = timedelta(minutes=1)
@@ -48,10 +47,8 @@ class Publication:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateCommit:
-    """`state` is what the branch will have: what cannot be written stays as it was, as `failures` say. `change` is None
-    when there is nothing to commit."""
+    """`change` is None when there is nothing to commit; `failures` are what could not be told."""
 
-    state: FleetState
     failures: tuple[Failure, ...]
     events: tuple[Event, ...] = ()
     change: BranchChange | None = None
@@ -59,7 +56,7 @@ class StateCommit:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """The head of the state branch, what it contains, what could not be written there, and the event of the commit that
+    """The head of the state branch, what it contains, what could not be told there, and the event of the commit that
     this took."""
 
     head: str | None
@@ -104,8 +101,7 @@ class StateBranch:
         self._current = None
 
     def publish(self, publication: Publication) -> Published:
-        """Push a state if the head is the one that was read (else LostRace); what cannot be written stays, as an intent
-        says."""
+        """Push a state if the head is the one that was read (else LostRace); GiveUp where it cannot be written."""
         restored = self._restored if self._restored is not None and self._restored.head == publication.head else None
         composed = state_commit(publication, restored=restored is not None)
         head, change, event = publication.head, composed.change, None
@@ -113,10 +109,10 @@ class StateBranch:
             if restored is not None:
                 change = on_tree_of(change, restored, self.reader.list_tree(restored.commit))
             head, self._written = self._commit(change), publication.now
-            self._published = (publication.before, composed.state, composed.events)
+            self._published = (publication.before, publication.after, composed.events)
             event = Event(type=EventType.COMMIT, fields={"branch": change.branch, "subject": change.subject})
-        self._current = (head, composed.state)
-        return Published(head, composed.state, composed.failures, event)
+        self._current = (head, publication.after)
+        return Published(head, publication.after, composed.failures, event)
 
     def _commit(self, change: BranchChange) -> str:
         """Push a commit; where the remote lets nobody shorten the branch, with the whole history."""
@@ -141,23 +137,18 @@ class StateBranch:
 
 
 def state_commit(publication: Publication, *, restored: bool = False) -> StateCommit:
-    """The commit of a publication. An intent says in a fault what could not be written. There is always one where the
-    state was `restored` from another commit than the head."""
+    """The commit of a publication. There is always one where the state was `restored` from another commit than the
+    head."""
     if restored:
         publication = replace(publication, before=replace(publication.before, restored=publication.head or ""))
     failures, desired = Failures(), publication.inputs.desired
-    change = _composed(publication, publication.after, failures)
-    if failures.found and publication.phase == "intent":
-        after = quarantines.with_rollbacks_undone(publication.after, publication.before, change.state)
-        faults = (*after.faults, *status.faults_of(failures, FleetState(), desired))
-        change = _composed(publication, replace(after, faults=faults), failures)
+    before, after = publication.before, publication.after
+    change = compose_state(before, after, now=publication.now, version=publication.version)
     if change.empty:
-        return StateCommit(state=change.state, failures=failures.found)
-    events = status.emit_events(publication.before, change.state, failures)
+        return StateCommit(failures=())
+    events = status.emit_events(before, after, failures)
     page = Subject("File", README_FILE)
-    readme = failures.contain(
-        page, None, views.readme_text, change.state, now=publication.now, branches=publication.branches
-    )
+    readme = failures.contain(page, None, views.readme_text, after, now=publication.now, branches=publication.branches)
     subject, body = status.commit_message(events, failures)
     commit = BranchChange(
         branch=publication.branch,
@@ -173,7 +164,7 @@ def state_commit(publication: Publication, *, restored: bool = False) -> StateCo
         most_commits=(most := max(FEWEST_COMMITS, desired.config.state_history_max_commits)),
         keep_commits=most // 2,
     )
-    return StateCommit(state=change.state, failures=failures.found, events=events, change=commit)
+    return StateCommit(failures=failures.found, events=events, change=commit)
 
 
 def on_tree_of(change: BranchChange, restored: Restored, tree: Mapping[str, TreeEntry]) -> BranchChange:
@@ -192,7 +183,3 @@ def on_tree_of(change: BranchChange, restored: Restored, tree: Mapping[str, Tree
 
 def _folders_of(path: str) -> list[str]:
     return [path[:at] for at, sign in enumerate(path) if sign == "/"]
-
-
-def _composed(publication: Publication, after: FleetState, failures: Failures) -> StateChange:
-    return compose_state(publication.before, after, failures, now=publication.now, version=publication.version)

@@ -146,7 +146,6 @@ class Driver:
         try:
             state_head = heads.get(self.repository.branches.state)
             intent = self.publish(inputs.before, decision.after, state_head, decision.inputs, "intent")
-            decision, operations = reconcile.withhold(decision, operations, intent.state, intent.failures)
             pushed = self.clock.monotonic() if intent.head != state_head else None
             self.checkpoint(Step.INTENT_PUBLISHED)
             writes = (*operations, *decision.steps)
@@ -158,7 +157,7 @@ class Driver:
             self._emit(status.events_of_outcomes, outcomes, decision.after)
             settled, failures = reconcile.settle(decision, operations, outcomes, self.clock.now(), self.memo)
             written = self.publish(decision.after, settled, intent.head, inputs, "report")
-            self.clusters.backoff.forget(failure.subject for failure in (*failures, *written.failures))
+            self.clusters.backoff.forget(failure.subject for failure in failures)
             self.checkpoint(Step.REPORTED)
         except LostRace:
             self.repository.states.forget()
@@ -264,7 +263,7 @@ class Driver:
         return decided, operations
 
     def publish(self, before: FleetState, after: FleetState, head: str | None, inputs: Inputs, phase: str) -> Published:
-        """Push `after` if the head is the one that was read; what cannot be written stays, as an intent says."""
+        """Push `after` if the head is the one that was read."""
         branches = self.repository.branches
         publication = Publication(
             before=before,

@@ -2,7 +2,6 @@
 
     decide            accept -> observe -> snapshots -> schedule -> rollout -> works, and holds on removals
     plan_operations   apply, once the objects of new works were observed
-    withhold          nothing is done for what could not be published
     settle            what came of it -> observe -> status
 
 Everything here is pure: the same inputs give the same decision, and the memo only saves work. Each placement, override,
@@ -28,7 +27,6 @@ from gitfleet.model.operations import Operation, Outcome
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.reconcile.applying import as_before, to_apply
-from gitfleet.reconcile.applying import withhold as withhold
 from gitfleet.reconcile.evictions import decided_elsewhere, remembered, undecided, with_errors_waited_for
 from gitfleet.reconcile.holds import GateMemo, gate_before, with_gate, with_wanted
 from gitfleet.reconcile.pins import pin_warnings

@@ -46,18 +46,6 @@ def with_quarantines(state: FleetState, inputs: Inputs) -> FleetState:
     return replace(state, quarantines=quarantines)
 
 
-def with_rollbacks_undone(after: FleetState, before: FleetState, written: FleetState) -> FleetState:
-    """The state `after` a decision, where the runs and placements whose quarantine could not be `written` are as they
-    were: then the next pass rolls back, and no rollback is without its quarantine."""
-    lost = [q for name, q in after.quarantines.items() if q.run and name not in written.quarantines]
-    names, keys = {q.run for q in lost}, {q.placement for q in lost} & before.placements.keys()
-    runs = {key: run for key, run in before.runs.items() if str(key) in names}
-    if not runs:
-        return after
-    placements = {**after.placements, **{key: before.placements[key] for key in keys}}
-    return replace(after, runs={**after.runs, **runs}, placements=placements)
-
-
 def recorded(
     desired: Desired,
     previous: Mapping[str, Quarantine],

@@ -41,12 +41,3 @@ def steps_beside(steps: Iterable[RolloutWrite], operations: Iterable[Operation])
     """The steps on objects that nothing else is written to in this pass: over what that gives, the next one decides."""
     written = {(one.cluster, one.key.identity) for one in operations if isinstance(one, Create | Update)}
     return tuple(step for step in steps if (step.cluster, step.key.identity) not in written)
-
-
-def without_unpublished(decision: Decision, published: FleetState) -> Decision:
-    """The decision without the steps and calls of rollouts that could not be written as intent."""
-    intended = decision.after.rollouts
-    lost = {key for key in intended if published.rollouts.get(key) != intended[key]}
-    if not lost:
-        return decision
-    return replace(decision, steps=tuple(s for s in decision.steps if s.rollout not in lost), calls=())

@@ -20,10 +20,8 @@ LARGEST_WRITTEN_BYTES: Final = 32 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ChangedFiles:
-    """Paths to write (path: bytes), to link (path: id of a blob) and to remove. `unwritten` are references of override
-    snapshots and placements that the branch will not have as they are now."""
+    """Paths to write (path: bytes), to link (path: id of a blob) and to remove."""
 
-    unwritten: frozenset[str] = frozenset()
     write: dict[str, bytes] = field(default_factory=dict)
     link: dict[str, str] = field(default_factory=dict)
     remove: list[str] = field(default_factory=list)
@@ -53,12 +51,6 @@ class ChangedFiles:
     def any(self) -> bool:
         """Whether there is anything to do."""
         return bool(self.write or self.link or self.remove)
-
-    def add(self, more: ChangedFiles) -> None:
-        """Do what the other ones do, too."""
-        self.write.update(more.write)
-        self.link.update(more.link)
-        self.remove.extend(more.remove)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

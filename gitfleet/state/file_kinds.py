@@ -12,8 +12,7 @@ from operator import attrgetter
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from gitfleet.api import read_state, write
-from gitfleet.errors import BadInput, GiveUp
-from gitfleet.model.failures import Subject
+from gitfleet.errors import BadInput
 from gitfleet.state import paths
 from gitfleet.state.changed_files import ChangedFiles
 from gitfleet.state.shapes.fields import document
@@ -61,13 +60,12 @@ def unusable(path: str, reason: object) -> BadInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateField(Generic[K, V]):
-    """A mapping of FleetState, each value of which is written, or fails to be, by itself.
+    """A mapping of FleetState, each value of which is written by itself.
 
     `gather` makes it of parsed files, `write` notes the files that lead from one value of a key to another (None: not
     there).
     """
 
-    subject: Callable[[K], Subject]
     gather: Callable[[Parts], Mapping[K, V]]
     write: Callable[[ChangedFiles, K, V | None, V | None], None]
 
@@ -91,18 +89,10 @@ class FileKind(Generic[F]):
     sharded: bool = False
 
 
-def own_file(
-    name: str,
-    declaration: type[V],
-    kind: str,
-    *,
-    key: Callable[[str, str], Any] | None = None,
-    needs: Callable[[V], Subject] | None = None,
-) -> FileKind[V]:
+def own_file(name: str, declaration: type[V], *, key: Callable[[str, str], Any] | None = None) -> FileKind[V]:
     """The kind of a declaration of `api` of which each value has a file of its own: `<name>/<value's name>.yaml`, in
     the field `name` of FleetState by its `name`; with `key`, which makes one of namespace and name, by its `key`, and
-    namespaced ones in `<name>/<namespace>/`. `kind` is KubeFleet's, without "Cluster". `needs` is what must be written
-    for a new value to be."""
+    namespaced ones in `<name>/<namespace>/`."""
 
     def path_of(own: Any) -> str:
         return paths.own_path(name, "" if isinstance(own, str) else own.namespace, own if key is None else own.name)
@@ -116,25 +106,13 @@ def own_file(
         read=partial(read_state, declaration),
         place=lambda value: path_of(key_of(value)),
         fills=StateField(
-            subject=partial(_subject, kind),
             gather=lambda parts: {key_of(value): value for _, value in parts.of(declaration)},
-            write=lambda files, own, old, new: _write_own(files, path_of(own), old, new, needs),
+            write=lambda files, own, old, new: _write_own(files, path_of(own), old, new),
         ),
     )
 
 
-def _subject(kind: str, key: Any) -> Subject:
-    return (
-        Subject(kind, key) if isinstance(key, str) else Subject(kind if key.namespace else f"Cluster{kind}", str(key))
-    )
-
-
-def _write_own(
-    files: ChangedFiles, path: str, old: Any, new: Any, needs: Callable[[Any], Subject] | None = None
-) -> None:
-    needed = str(needs(new)) if needs is not None and old is None and new is not None else ""
-    if needed in files.unwritten:
-        raise GiveUp(StateText.GOES_CANNOT_WRITTEN(path=path, needed=needed))
+def _write_own(files: ChangedFiles, path: str, old: Any, new: Any) -> None:
     if new is None:
         files.remove.append(path)
     elif new != old:

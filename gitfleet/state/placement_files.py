@@ -9,7 +9,6 @@ from gitfleet.api.bindings import Binding
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import ResourceSnapshot
-from gitfleet.errors import GiveUp
 from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.model.state import PlacementRecord
 from gitfleet.state import paths
@@ -37,10 +36,6 @@ def write_placement(
         return
     if len({binding.cluster for binding in new.bindings}) != len(new.bindings):
         raise ValueError(StateText.GIVEN_TWO_BINDINGS_ONE_CLUSTER(key=key))
-    if files.unwritten:
-        named = {r for b in new.bindings for r in (*b.cluster_resource_overrides, *b.resource_overrides)}
-        if missing := sorted(named & files.unwritten):
-            raise GiveUp(StateText.OVERRIDE_SNAPSHOT_NAMES(missing=missing[0]))
     files.put(paths.placement_path(key), placement_file_object(old) if old else None, placement_file_object(new))
     _resource_snapshots(files, key, old.resource_snapshots if old else (), new.resource_snapshots)
     _policy_snapshots(files, key, old, new)

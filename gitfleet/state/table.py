@@ -1,8 +1,7 @@
 """Every kind of file of the state branch, one declaration each (contracts.md §2).
 
 A kind whose values have a file each is one row here (`own_file`), its declaration in `api` or `state/shapes`, and the
-field of its name in FleetState. Rows are written in their order: a placement after the overrides that it names, an
-eviction after its placement.
+field of its name in FleetState. Rows are written in their order.
 """
 
 from __future__ import annotations
@@ -15,14 +14,12 @@ from typing import Any, Final, TypeVar
 from gitfleet.api import InvalidContent, read_state
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.holds import Hold
-from gitfleet.api.placements import PlacementKey
 from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.runs import ApprovalRequest, RunRecord
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
-from gitfleet.api.staged import EVICTION, Eviction
+from gitfleet.api.staged import Eviction
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import RolloutRecord
-from gitfleet.model.failures import Subject
 from gitfleet.state import paths
 from gitfleet.state.file_kinds import FileKind, StateField, own_file
 from gitfleet.state.hold_files import RemovalsFile, gather_holds, read_hold, read_removals, removals_folder, write_hold
@@ -39,11 +36,6 @@ from gitfleet.state.texts import StateText
 F = TypeVar("F")
 
 
-def _evicted_placement(eviction: Eviction) -> Subject:
-    """An eviction is published with the binding that it gives up, or not at all: else it would count as done."""
-    return Subject.of_placement(PlacementKey("", eviction.placement_name))
-
-
 def _read_run(source: Any) -> RunRecord:
     """A run has as many stages as the strategy with which it began."""
     run = read_state(RunRecord, source)
@@ -56,11 +48,11 @@ def _read_run(source: Any) -> RunRecord:
 KINDS: Final[tuple[FileKind[Any], ...]] = (
     FileKind(name="fleet", pattern=re.compile(r"fleet\.yaml"), type=FleetHead, open=document, read=read_head),
     FileKind(name="faults", pattern=re.compile(r"faults\.yaml"), type=FaultsFile, open=document, read=read_faults),
-    own_file("clusters", MemberCluster, "MemberCluster"),
+    own_file("clusters", MemberCluster),
     replace(
-        own_file("holds", Hold, "Hold"),
+        own_file("holds", Hold),
         read=read_hold,
-        fills=StateField(subject=lambda name: Subject("Hold", name), gather=gather_holds, write=write_hold),
+        fills=StateField(gather=gather_holds, write=write_hold),
     ),
     FileKind(
         name="removals",
@@ -71,9 +63,9 @@ KINDS: Final[tuple[FileKind[Any], ...]] = (
         place=lambda file: removals_folder(file.hold),
         sharded=True,
     ),
-    replace(own_file("runs", RunRecord, "StagedUpdateRun", key=NamespacedName), read=_read_run),
-    own_file("approvals", ApprovalRequest, "ApprovalRequest", key=NamespacedName),
-    own_file("quarantines", Quarantine, "Quarantine"),
+    replace(own_file("runs", RunRecord, key=NamespacedName), read=_read_run),
+    own_file("approvals", ApprovalRequest, key=NamespacedName),
+    own_file("quarantines", Quarantine),
     FileKind(
         name="overrides",
         pattern=re.compile(r"snapshots/overrides/[^/]+/[0-9]+\.yaml"),
@@ -81,9 +73,7 @@ KINDS: Final[tuple[FileKind[Any], ...]] = (
         open=document,
         read=read_override,
         place=lambda snapshot: paths.override_path(snapshot.override.key, snapshot.index),
-        fills=StateField(
-            subject=lambda key: Subject(key.kind, str(key)), gather=gather_overrides, write=write_overrides
-        ),
+        fills=StateField(gather=gather_overrides, write=write_overrides),
     ),
     FileKind(
         name="inventory",
@@ -93,11 +83,7 @@ KINDS: Final[tuple[FileKind[Any], ...]] = (
         read=read_inventory,
         place=lambda file: paths.inventory_folder(file.cluster),
         sharded=True,
-        fills=StateField(
-            subject=lambda name: Subject("MemberCluster", name),
-            gather=gather_inventory,
-            write=write_inventory,
-        ),
+        fills=StateField(gather=gather_inventory, write=write_inventory),
     ),
     FileKind(
         name="placements",
@@ -106,10 +92,10 @@ KINDS: Final[tuple[FileKind[Any], ...]] = (
         open=document,
         read=read_placement,
         place=lambda file: paths.placement_path(file.placement.key),
-        fills=StateField(subject=Subject.of_placement, gather=gather_placements, write=write_placement),
+        fills=StateField(gather=gather_placements, write=write_placement),
     ),
-    own_file("rollouts", RolloutRecord, "WorkloadRollout", key=NamespacedName),
-    own_file("evictions", Eviction, EVICTION, needs=_evicted_placement),
+    own_file("rollouts", RolloutRecord, key=NamespacedName),
+    own_file("evictions", Eviction),
     FileKind(
         name="resources",
         pattern=re.compile(r"snapshots/resources/[^/]+/[0-9]+/snapshot\.yaml"),

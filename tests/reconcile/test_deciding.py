@@ -11,7 +11,6 @@ import pytest
 from gitfleet.api.fleet import FleetConfig, HealthCheck, IgnoreDifferences, ListedPlugin
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import ObjectKey
-from gitfleet.api.placements import PlacementKey
 from gitfleet.api.staged import StagedStrategy
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.api.texts import ApiText
@@ -20,18 +19,17 @@ from gitfleet.apply import Comparisons, Ignored
 from gitfleet.formats.cel import read_expression
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
-from gitfleet.model.failures import Failure, Subject, attempt
+from gitfleet.model.failures import Subject
 from gitfleet.model.observations import ClusterObservation, LiveObject
-from gitfleet.model.operations import Delete, Operation, Outcome, OutcomeCode, Update
+from gitfleet.model.operations import Delete, Outcome, OutcomeCode, Update
 from gitfleet.model.removals import RemovalGate
 from gitfleet.model.state import FleetState
-from gitfleet.model.works import Work
-from gitfleet.reconcile import Memo, decide, plan_operations, settle, withhold
+from gitfleet.reconcile import Memo, decide, plan_operations, settle
 from gitfleet.reconcile.later_steps import remaining_operations, when_rolled_out
 from gitfleet.rollout.texts import RolloutText
 from gitfleet.status.texts import StatusText
 from tests.apply.test_plan_apply import live, owned
-from tests.gates import OPEN, permit
+from tests.gates import OPEN
 from tests.reconcile.test_evictions import of as eviction
 from tests.reconcile.test_placements import LATER, MEMBERS, SPACE, Pass, begun, failure, frozen, rolled_out, settled
 from tests.reconcile.test_runs import asked, known
@@ -47,59 +45,6 @@ from tests.works.test_envelopes import DENYING, MADE_ENVELOPE, PLAIN
 A, S = config_map("a"), config_map("s", "shop")
 AFTER = fleet(placed(WEB, CLUSTERS, A), placed(SHOP, CLUSTERS, S))
 EMPTY = Desired(commit="d")
-
-
-def failed(name: str) -> Failure:
-    """What could not be written of a placement."""
-
-    def breaks() -> None:
-        raise ValueError(name)
-
-    found = attempt(Subject("ClusterResourcePlacement", name), breaks)
-    assert isinstance(found, Failure)
-    return found
-
-
-def delete(cluster: str, placement: PlacementKey = WEB) -> Operation:
-    """Something that is done."""
-    return Delete(
-        cluster=cluster, placement=placement, reason="why", key=A.key, uid="u", wave=1, permit=permit(cluster, A.key)
-    )
-
-
-DECISION = Decision(
-    inputs=Inputs(desired=EMPTY, before=FleetState(), observations={}, now=NOW),
-    after=AFTER,
-    works={
-        name: tuple(Work(placement=key, cluster=name, generation=1, snapshot="s", manifests=()) for key in (WEB, SHOP))
-        for name in CLUSTERS
-    },
-    failures=(failed("earlier"),),
-)
-DONE = tuple(delete(name, key) for name in CLUSTERS for key in (WEB, SHOP))
-
-
-@pytest.mark.parametrize(
-    ("published", "left"),
-    [
-        (replace(AFTER), [("c1", "web"), ("c1", "shop"), ("c2", "web"), ("c2", "shop")]),
-        (replace(AFTER, placements={SHOP: AFTER.placements[SHOP]}), [("c1", "shop"), ("c2", "shop")]),
-        (
-            replace(AFTER, placements={**AFTER.placements, SHOP: replace(AFTER.placements[SHOP], schedule_key="")}),
-            [("c1", "web"), ("c2", "web")],
-        ),
-        (replace(AFTER, clusters={"c2": AFTER.clusters["c2"]}), [("c2", "web"), ("c2", "shop")]),
-        (replace(AFTER, inventory={"c1": AFTER.inventory["c1"]}), [("c1", "web"), ("c1", "shop")]),
-        (replace(AFTER, inventory={**AFTER.inventory, "c2": {}}), [("c1", "web"), ("c1", "shop")]),
-    ],
-)
-def test_what_could_not_be_published_is_not_performed(published: FleetState, left: list[tuple[str, str]]) -> None:
-    held, operations = withhold(DECISION, DONE, published, (failed("later"),))
-    assert [(one.cluster, one.placement.name) for one in operations] == left
-    works = [(name, one.placement.name) for name, found in held.works.items() for one in found]
-    assert (works, held.after) == (left, published)
-    assert [failure.subject.name for failure in held.failures] == ["earlier", "later"]
-    assert withhold(DECISION, DONE, AFTER, ()) == (DECISION, DONE)
 
 
 @pytest.mark.parametrize(("gate", "deleted"), [(RemovalGate(), []), (OPEN, sorted(CLUSTERS))])

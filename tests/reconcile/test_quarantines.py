@@ -17,7 +17,7 @@ from gitfleet.api.values import NamespacedName
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
-from gitfleet.reconcile.quarantines import in_force, left_by, recorded, with_quarantines, with_rollbacks_undone
+from gitfleet.reconcile.quarantines import in_force, left_by, recorded, with_quarantines
 from gitfleet.rollout.staged import advance_run
 from gitfleet.rollout.texts import RolloutText
 from tests.rollout.builders import NOW
@@ -94,41 +94,6 @@ def run(name: str, minute: int) -> RunRecord:
     """A run as it was at a minute."""
     begun = NOW + timedelta(minutes=minute)
     return RunRecord(key=NamespacedName("", name), placement_name="web", strategy_name="all", created=begun)
-
-
-@pytest.mark.parametrize(
-    ("left", "written", "runs", "placements"),
-    [
-        ([RUN], [RUN], [], []),
-        ([RUN], [], ["go"], [WEB]),
-        ([RUN, replace(of_run("hash-2"), run="other")], [RUN], ["other"], [WEB]),
-        ([of_run(placement=SHOP)], [], ["go"], [SHOP]),
-        ([of_run(placement=PlacementKey("", "fresh"))], [], ["go"], []),
-        ([replace(RUN, run="unknown")], [], [], []),
-        ([kept(A)], [], [], []),
-        ([], [], [], []),
-    ],
-)
-def test_a_rollback_whose_quarantine_is_not_written_has_not_begun(
-    left: list[Quarantine], written: list[Quarantine], runs: list[str], placements: list[PlacementKey]
-) -> None:
-    """Its run and its placement are as they were; all others are as they were decided."""
-    states = [
-        FleetState(
-            runs={one.key: one for one in (run("go", minute), run("other", minute))},
-            placements={key: replace(record(), schedule_key=f"{minute}") for key in (WEB, SHOP)},
-            quarantines=named(*kept),
-        )
-        for minute, kept in enumerate(([], left, written))
-    ]
-    before, after, stored = states
-    found = with_rollbacks_undone(after, before, stored)
-    assert found == replace(
-        after,
-        runs={**after.runs, **{one.key: one for one in before.runs.values() if one.key.name in runs}},
-        placements={**after.placements, **{key: before.placements[key] for key in placements}},
-    )
-    assert (found is after) == (not runs)
 
 
 def test_what_holds_is_known_by_placement_and_digest() -> None:

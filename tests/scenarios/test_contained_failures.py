@@ -139,16 +139,6 @@ def is_override(*args: Any) -> bool:
     return bool(getattr(found, "override", found).key.name == "few")
 
 
-def is_written(*args: Any) -> bool:
-    """The second or third argument is the placement `bad`, the cluster `c1` or the override."""
-    return any(arg in (PlacementKey("", BAD), "c1") or getattr(arg, "name", None) == "few" for arg in args[1:3])
-
-
-def is_inventory(*args: Any) -> bool:
-    """The second argument is the inventory of the cluster `c1`."""
-    return bool(args[1].folder == "inventory/c1")
-
-
 def always(*_: Any) -> bool:
     """What is only ever called for `bad`."""
     return True
@@ -180,8 +170,6 @@ PLACEMENTS: Final = [
     ("gitfleet.apply.ledgers", "_settle_one", is_object),
     ("gitfleet.observe.results", "availability_of", is_object),
     ("gitfleet.apply.claims", "definition_of", is_widget),
-    ("gitfleet.state.placement_files", "_resource_snapshots", is_written),
-    ("gitfleet.state.override_files", "override_object", is_override),
     ("gitfleet.status.events", "_placement_events", is_placement),
     ("gitfleet.status.commit_messages", "sentence", is_event),
     ("gitfleet.status.failures", "_unsettled", is_placement),
@@ -196,8 +184,6 @@ ON_A_CLUSTER: Final = [
     ("gitfleet.apply.fleet", "settle_inventory", operations_on_c1),
     ("gitfleet.schedule.fleet", "eligibility_of", is_cluster),
     ("gitfleet.status.failures", "_marked_cluster", is_cluster),
-    ("gitfleet.state.file_kinds", "write", is_cluster),
-    ("gitfleet.state.inventory_files", "rewrite_entries", is_inventory),
 ]
 """Steps that raise for the cluster `c1`."""
 

@@ -3,11 +3,14 @@ on with what it has."""
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from gitfleet.api.faults import WHOLE_COMMIT
 from gitfleet.branches.texts import BranchesText
 from gitfleet.desired import IGNORE_FILE
+from gitfleet.errors import GiveUp
 from gitfleet.settings import Limits
 from gitfleet.state import changed_files
 from gitfleet.state.texts import StateText
@@ -106,35 +109,17 @@ def test_thousands_of_faulty_documents_stay_a_small_report() -> None:
     assert len(world.state_text("README.md")) < 50_000
 
 
-def test_a_file_that_would_be_too_large_is_not_written_and_the_others_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_state_with_a_file_that_would_be_too_large_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
     world = settled(Limits())
     monkeypatch.setattr(changed_files, "LARGEST_WRITTEN_BYTES", 20_000)
-    maps = [builders.config_map("web", f"m{n}", {}) for n in range(200)]
-    world.commit(builders.namespace("api"), builders.deployment("api", "web", image="api:1"), builders.placement("api"))
-    world.commit(*maps)
-    with world.nothing_deleted():
+    world.commit(*(builders.config_map("web", f"m{n}", {}) for n in range(200)))
+    path = "snapshots/resources/web/1/snapshot.yaml"
+    with (
+        world.nothing_deleted(),
+        pytest.raises(GiveUp, match=re.escape(StateText.STATE_BRANCH_FILE_WOULD(path=path, size=""))),
+    ):
         world.settle()
-    assert world.image_in("c1", "api") == "api:1"
-    assert world.image_in("c1", "web") == "web:1"
-    (fault,) = world.state().faults
-    assert StateText.STATE_BRANCH_FILE_WOULD(path="snapshots/resources/web/1/snapshot.yaml", size="") in fault.message
-    sizes = {path: len(content) for path, content in world.repo.files(STATE).items() if path != "README.md"}
-    assert max(sizes.values()) <= 20_000
-
-
-def test_an_eviction_of_a_placement_that_cannot_be_written_is_not_done_and_decided_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    world = settled(Limits())
-    with monkeypatch.context() as patch, world.nothing_deleted():
-        patch.setattr(changed_files, "LARGEST_WRITTEN_BYTES", 20_000)
-        world.commit(*(builders.config_map("web", f"m{n}", {}) for n in range(200)))
-        world.roll_out(builders.eviction("drain", "web", "c1"))
-        assert not world.state().evictions
-    world.restart()
-    world.settle()
-    assert world.state().evictions["drain"].was_executed
-    assert [h.what for h in world.happenings if h.key.kind == "Deployment"].count("delete") == 1
+    assert max(len(content) for name, content in world.repo.files(STATE).items() if name != "README.md") <= 20_000
 
 
 def test_what_was_refused_and_is_not_listed_is_not_taken_for_accepted_later() -> None:

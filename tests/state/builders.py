@@ -19,7 +19,6 @@ from gitfleet.api.objects import Manifest, ObjectKey, Origin
 from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy, PlacementType, ResourceSelector
 from gitfleet.api.snapshots import DocumentRef, PolicySnapshot, ResourceSnapshot
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.ports.repos import TreeEntry
 from gitfleet.schedule.texts import ScheduleText
@@ -258,14 +257,9 @@ def composed(
     *,
     now: datetime | None = None,
     version: str = "0",
-    failures: Failures | None = None,
 ) -> StateChange:
-    """The change between two states; without `failures`, what could not be written is raised."""
-    noted = failures or Failures()
-    change = compose_state(before, after, noted, now=now, version=version)
-    for failure in noted.found if failures is None else ():
-        raise failure.cause or AssertionError(failure.sentence)
-    return change
+    """The change between two states."""
+    return compose_state(before, after, now=now, version=version)
 
 
 def reader_of(state: FleetState) -> StateReader:

@@ -12,7 +12,6 @@ from gitfleet.api.annotations import At
 from gitfleet.api.conditions import Conditions
 from gitfleet.api.layout import document
 from gitfleet.api.values import Key, NamespacedName
-from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState
 from gitfleet.state import StateFile, StateReader, read_state, table
 from gitfleet.state.file_kinds import own_file
@@ -51,7 +50,7 @@ spec:
 @pytest.fixture(autouse=True)
 def _declared(monkeypatch: pytest.MonkeyPatch) -> None:
     """The row, and the wider state in the place of FleetState."""
-    monkeypatch.setattr(table, "KINDS", (*table.KINDS, own_file("drills", Drill, "Drill", key=NamespacedName)))
+    monkeypatch.setattr(table, "KINDS", (*table.KINDS, own_file("drills", Drill, key=NamespacedName)))
     monkeypatch.setattr("gitfleet.state.read.FleetState", WiderState)
 
 
@@ -89,20 +88,6 @@ def test_a_changed_one_is_rewritten_and_one_that_ends_is_removed() -> None:
     assert change.write.keys() == {"fleet.yaml", "drills/team-a/office.yaml"}
     assert change.remove == ("drills/all.yaml",)
     assert read_state(put(tree(), change)) == fleet({OFFICE: changed})
-
-
-def test_one_that_cannot_be_written_stays_as_it_was_and_the_others_are_written() -> None:
-    bad = NamespacedName("", "../x")
-    failures = Failures()
-
-    change = composed(WiderState(), fleet({**DRILLS, bad: Drill(key=bad, floors=1)}), now=T0, failures=failures)
-
-    assert [failure.subject for failure in failures.found] == [Subject("ClusterDrill", "../x")]
-    assert change.state == fleet(DRILLS)
-    assert {path for path in change.write if path.startswith("drills/")} == {
-        "drills/all.yaml",
-        "drills/team-a/office.yaml",
-    }
 
 
 def test_a_reader_has_them_by_name() -> None:
