@@ -69,19 +69,6 @@ def observe_cluster(cluster: MemberCluster, observation: ClusterObservation, now
     return cluster if status == before else replace(cluster, status=status)
 
 
-def read_cluster(cluster: MemberCluster) -> None:
-    """Read all that placements are scheduled and overridden by, so that a cluster that cannot be read fails by itself
-    and not in every placement's decision."""
-    status = cluster.status
-    sorted(cluster.scheduling_labels.items())
-    sorted(cluster.annotations.items())
-    [(taint.key, taint.value, taint.effect) for taint in cluster.taints]
-    [str(value.value) for value in status.properties.values()]
-    usage = status.resource_usage
-    [sorted(amounts.items()) for amounts in (usage.capacity, usage.allocatable, usage.available)]
-    sorted(status.namespaces or ())
-
-
 def _agent(cluster: MemberCluster, observation: ClusterObservation, now: datetime) -> AgentStatus:
     before = cluster.status.agent or AgentStatus()
     heartbeat: datetime | None = observation.observed or now

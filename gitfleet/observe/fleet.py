@@ -17,7 +17,7 @@ from gitfleet.model.state import PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.observe.availability import NO_CHECKS, Checks
 from gitfleet.observe.bindings import ClusterSeen, ComputedConditions, observe_binding, observe_removal
-from gitfleet.observe.clusters import observe_cluster, read_cluster, with_kept_objects
+from gitfleet.observe.clusters import observe_cluster, with_kept_objects
 
 
 def observe_clusters(
@@ -27,26 +27,18 @@ def observe_clusters(
     now: datetime,
     failures: Failures,
 ) -> dict[str, MemberCluster]:
-    """Every member after one observation; one that was not observed, or not asked, is as it was accepted. One that
-    cannot be read is as it was before, or is left out when it is new."""
+    """Every member after one observation; one that was not observed, or not asked, is as it was accepted. One of which
+    that fails is as it was before, or is left out when it is new."""
     seen: dict[str, MemberCluster] = {}
     for name, cluster in accepted.items():
         previous, observation = before.get(name), observations.get(name)
-        member = failures.contain(
-            Subject("MemberCluster", name), previous, _observe_cluster, cluster, previous, observation, now
-        )
+        member: MemberCluster | None = cluster
+        if observation is not None and observation.attempted:
+            subject = Subject("MemberCluster", name)
+            member = failures.contain(subject, previous, observe_cluster, cluster, observation, now)
         if member is not None:
             seen[name] = member
     return with_kept_objects(seen)
-
-
-def _observe_cluster(
-    cluster: MemberCluster, before: MemberCluster | None, observation: ClusterObservation | None, now: datetime
-) -> MemberCluster:
-    seen = cluster if observation is None or not observation.attempted else observe_cluster(cluster, observation, now)
-    if seen is not before:
-        read_cluster(seen)
-    return seen
 
 
 W = TypeVar("W")

@@ -163,9 +163,7 @@ def gate_before(
     state: FleetState, seen_works: Works, memo: GateMemo, failures: Failures
 ) -> tuple[FleetState, RemovalGate, GateMemo]:
     """The state before with what clusters were to have by it, and the gate as the pass before recorded it."""
-    unreadable = works.unreadable_overrides(state.overrides, failures)
-    newest = (history[-1] for history in state.overrides.values() if history)
-    overrides = tuple(override for override in newest if override.reference not in unreadable)
+    overrides = tuple(history[-1] for history in state.overrides.values() if history)
     objects, objects_memo = wanted_objects(state, overrides, seen_works, memo.objects_before, failures)
     state = replace(state, wanted=objects)
     orphans, before = removals.orphans_of(removals.OrphansRequest(state=state), memo.before)

@@ -128,11 +128,9 @@ def _decide_one(
 
 
 def decide_placement(record: PlacementRecord, seen: observe.Seen, shared: Shared, failures: Failures) -> Decided:
-    """The record with what was seen, selected, scheduled and rolled out;
-    GiveUp when it names an override that cannot be read."""
+    """The record with what was seen, selected, scheduled and rolled out."""
     now, plan = shared.inputs.now, None
     evictions: tuple[Eviction, ...] = ()
-    works.check_readable(record.bindings, shared.unreadable)
     record = rollout.take_back(record, shared.clusters, shared.inputs.before.clusters)
     record = replace(record, bindings=observe.observe_bindings(record, seen, now, failures))
     key = record.placement.key

@@ -1,7 +1,7 @@
 """What all placements of one pass share, prepared once before any of them is decided.
 
 with_settings   the state as of a commit
-prepare     the payload and the clusters indexed, the overrides that can be read
+prepare     the payload and the clusters indexed, the newest overrides
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class SharedMemo:
 
 @dataclass(frozen=True, kw_only=True)
 class Shared:
-    """What all placements of one pass share; `overrides` are the latest snapshots of those that can be read,
+    """What all placements of one pass share; `overrides` are their latest snapshots,
     `evictions` those to be decided, by the placement that they name."""
 
     inputs: Inputs
@@ -53,7 +53,6 @@ class Shared:
     payload_memo: snapshots.PayloadMemo
     override_snapshots: Mapping[OverrideKey, tuple[OverrideSnapshot, ...]]
     overrides: tuple[OverrideSnapshot, ...]
-    unreadable: frozenset[str]
     disturbed: Mapping[PlacementKey, frozenset[str]]
     digests: schedule.BindingDigests
     evictions: Mapping[PlacementKey, tuple[Eviction, ...]]
@@ -68,10 +67,9 @@ class Shared:
 
     def facts(self) -> tuple[object, ...]:
         """What every placement depends on beside what was seen of it, its selection and its scheduling."""
-        readable = (override for override in self.every_override if override.reference not in self.unreadable)
-        looked_at = works.looked_at_beside_labels(readable, self.clusters)
+        looked_at = works.looked_at_beside_labels(self.every_override, self.clusters)
         clusters = {name: (cluster.deleting, cluster.labels) for name, cluster in self.clusters.items()}, looked_at
-        return self.overrides, self.unreadable, clusters, self.gates.quarantines, self.gates.pins
+        return self.overrides, clusters, self.gates.quarantines, self.gates.pins
 
     def beside(self, key: PlacementKey) -> Beside:
         """What the runs of a placement see beside its record."""
@@ -157,10 +155,7 @@ def prepare(
     taken = snapshots.take_override_snapshots(
         desired.overrides, before.overrides, commit=desired.commit, in_use=in_use, failures=failures
     )
-    unreadable = works.unreadable_overrides(taken, failures)
     payload, payload_memo = snapshots.index_of(desired, memo.payload, failures)
-    latest = snapshots.current_overrides(desired.overrides, taken)
-    overrides = tuple(override for override in latest if override.reference not in unreadable)
     return Shared(
         inputs=inputs,
         clusters=clusters,
@@ -169,8 +164,7 @@ def prepare(
         payload=payload,
         payload_memo=payload_memo,
         override_snapshots=taken,
-        overrides=overrides,
-        unreadable=unreadable,
+        overrides=snapshots.current_overrides(desired.overrides, taken),
         disturbed=disturbed,
         digests={key: digest for key, digest in memo.digests.items() if key in before.placements},
         evictions=asked_for(desired, before.evictions),

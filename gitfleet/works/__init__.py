@@ -10,8 +10,6 @@
     target_contents         the same with the labels that overrides depend on
     deletions_of            what overrides delete of a snapshot on a cluster
     names_placement         whether an override is for a placement
-    unreadable_overrides    the overrides that cannot be read
-    check_readable          holds a placement that one of these is for
     pinned_labels           the labels, annotations and properties of clusters that given overrides depend on
     looked_at_beside_labels what of that is no label, for all overrides
 
@@ -24,7 +22,6 @@ Source: kubefleet.md §5; KubeFleet pkg/controllers/workgenerator, pkg/utils/ove
 from gitfleet.works.compiled import CompiledOverrides, FailedPatch
 from gitfleet.works.fleet import WorksMemo, render_fleet, state_when_done, works_when_done
 from gitfleet.works.matching import (
-    check_readable,
     content_for,
     contents_by_cluster,
     deletions_of,
@@ -32,7 +29,6 @@ from gitfleet.works.matching import (
     names_placement,
     pinned_labels,
     target_contents,
-    unreadable_overrides,
 )
 from gitfleet.works.render import failing_patches, render_work
 
@@ -40,7 +36,6 @@ __all__ = [
     "CompiledOverrides",
     "FailedPatch",
     "WorksMemo",
-    "check_readable",
     "content_for",
     "contents_by_cluster",
     "deletions_of",
@@ -52,6 +47,5 @@ __all__ = [
     "render_work",
     "state_when_done",
     "target_contents",
-    "unreadable_overrides",
     "works_when_done",
 ]

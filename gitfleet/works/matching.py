@@ -10,14 +10,11 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.envelopes import EnvelopeError, carried, is_envelope, unwrap
 from gitfleet.api.folders import choose_variants
 from gitfleet.api.objects import Identity, ObjectKey
-from gitfleet.api.overrides import OverriddenResource, Override, OverrideKey, OverrideRule
+from gitfleet.api.overrides import OverriddenResource, Override, OverrideRule
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
-from gitfleet.errors import GiveUp
 from gitfleet.formats.canonical_json import canonical_json
-from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import PlacementRecord
-from gitfleet.works.texts import WorksText
 from gitfleet.works.variables import is_label, keys_of, pinned, with_pinned
 
 
@@ -58,35 +55,6 @@ def contents_by_cluster(
         if content != ClusterContent():
             out[cluster.name] = content
     return out
-
-
-def _read_overrides(snapshots: Iterable[OverrideSnapshot]) -> bool:
-    """Read all that placements need to know whether an override concerns them, so that one that cannot be read
-    fails by itself and not in every placement's decision."""
-    for snapshot in snapshots:
-        _any_matches(snapshot.override.rules, {})
-        frozenset(targets_of(snapshot.override))
-        names_placement(snapshot.override, PlacementKey("", ""))
-    return True
-
-
-def unreadable_overrides(
-    overrides: Mapping[OverrideKey, tuple[OverrideSnapshot, ...]], failures: Failures
-) -> frozenset[str]:
-    """The references of all snapshots of overrides that cannot be read."""
-    unreadable: set[str] = set()
-    for key, snapshots in overrides.items():
-        if not failures.contain(Subject(key.kind, str(key)), False, _read_overrides, snapshots):
-            unreadable.update(snapshot.reference for snapshot in snapshots)
-    return frozenset(unreadable)
-
-
-def check_readable(bindings: Iterable[Binding], unreadable: frozenset[str]) -> None:
-    """GiveUp when a binding names an override that cannot be read: without it, the cluster would lose what it says."""
-    for binding in bindings if unreadable else ():
-        for reference in ClusterContent.of(binding).overrides:
-            if reference in unreadable:
-                raise GiveUp(WorksText.OVERRIDE_SNAPSHOT_CANNOT_READ(reference=reference))
 
 
 def application_order(snapshot: OverrideSnapshot) -> tuple[str, str]:

@@ -15,7 +15,6 @@ class WorksText(TextTable):
     NOT_CANNOT_HOLD = "{operation} {name}: {place} is not there or cannot hold it"
     NOT_FOUND_CLUSTER = "{what} {plain} not found on cluster {cluster}"
     OVERRIDE_ADDS = "an override adds {key} to {envelope}, and its {note} {note_2}"
-    OVERRIDE_SNAPSHOT_CANNOT_READ = "override snapshot {reference} cannot be read"
     OVERRIDE_SNAPSHOT_NOT = "override snapshot {reference} is not there"
     PLACED_TWICE_SEARCH_ENVELOPES_BESIDE = "{manifest} is placed twice: search for it in the envelopes and beside them"
     PROPERTY_CHANGES_ALL_TIME = "property {plain} changes all the time, and each change would be rolled out"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gitfleet.api.bindings import DELETED, Binding, FailedObject
-from gitfleet.api.clusters import ClusterStatus, MemberCluster, PropertyValue, ResourceUsage, Taint
+from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.apply.texts import ApplyText
 from gitfleet.model.failures import Failures, Subject
@@ -187,39 +187,3 @@ def test_each_cluster_is_observed_by_itself() -> None:
     after = observe_clusters(before, before, {"c1": DOWN}, T1, Failures())
     assert after["c1"] == observe_cluster(before["c1"], DOWN, T1) != before["c1"]
     assert [after[name] is before[name] for name in ("c2", "c3")] == [True, True]
-
-
-ODD: Any = object()
-UNREADABLE: dict[str, MemberCluster] = {
-    "labels": MemberCluster(name="c1", labels={"a": "1", 7: "x"}),  # type: ignore[dict-item]  # that is the point
-    "annotations": MemberCluster(name="c1", annotations=ODD),
-    "taints": MemberCluster(name="c1", taints=(ODD,)),
-    "a property": MemberCluster(name="c1", status=ClusterStatus(properties={"p": ODD})),
-    "capacity": MemberCluster(name="c1", status=ClusterStatus(resource_usage=ResourceUsage(capacity=ODD))),
-    "allocatable": MemberCluster(name="c1", status=ClusterStatus(resource_usage=ResourceUsage(allocatable=ODD))),
-    "available": MemberCluster(name="c1", status=ClusterStatus(resource_usage=ResourceUsage(available=ODD))),
-    "namespaces": MemberCluster(name="c1", status=ClusterStatus(namespaces=ODD)),
-}
-
-
-@pytest.mark.parametrize("what", UNREADABLE)
-def test_a_cluster_that_cannot_be_read_is_as_it_was_or_left_out(what: str) -> None:
-    accepted = {"c1": UNREADABLE[what], "c2": MEMBERS["c2"]}
-    failures = Failures()
-    known = MemberCluster(name="c1", labels={"region": "eu"})
-    assert observe_clusters(accepted, {"c1": known}, {}, T0, failures) == {"c1": known, "c2": MEMBERS["c2"]}
-    assert [failure.subject for failure in failures.found] == [Subject("MemberCluster", "c1")]
-    assert observe_clusters(accepted, {}, {}, T0, Failures()) == {"c2": MEMBERS["c2"]}
-    same = observe_clusters(accepted, {"c1": accepted["c1"]}, {}, T0, fresh := Failures())
-    assert same["c1"] is accepted["c1"] and not fresh.found, "what is known was read before"
-
-
-def test_what_a_cluster_has_is_readable() -> None:
-    usage = ResourceUsage(capacity={"cpu": "1"}, allocatable={"cpu": "1"}, available={"cpu": "1"})
-    status = ClusterStatus(properties={"p": PropertyValue("1")}, resource_usage=usage, namespaces={"a": "u"})
-    full = MemberCluster(
-        name="c1", labels={"a": "1"}, annotations={"a": "1"}, taints=(Taint("a", "b", "NoSchedule"),), status=status
-    )
-    failures = Failures()
-    assert observe_clusters({"c1": full}, {}, {}, T0 + timedelta(0), failures) == {"c1": full}
-    assert not failures.found

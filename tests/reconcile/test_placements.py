@@ -190,7 +190,6 @@ OVERRIDES: dict[Any, Override] = {FRONT.override.key: FRONT.override}
         (lambda one: one.with_clusters(c1=replace(MEMBERS["c1"], deleting=NOW)), {}, True),
         (lambda one: one.with_clusters(c3=builders.cluster("c3")), {}, True),
         (lambda one: one.write(objects={"overrides": OVERRIDES}), {}, True),
-        (lambda one: one, {"unreadable": frozenset({"x-0"})}, True),
         (lambda one: one, {"quarantines": {WEB: {"d": "is bad"}}}, True),
         (lambda one: one, {"pins": {WEB: Pin(name="p", placement=WEB, snapshot=0)}}, True),
         (lambda one: one, {"evictions": {WEB: (eviction("a"),)}}, True),
@@ -329,18 +328,13 @@ def test_a_removal_that_nothing_asks_for_is_taken_back_and_one_of_a_leaving_clus
 
 
 def test_what_cannot_be_decided_stays_as_it_is() -> None:
-    """Its override cannot be read; or something before it failed; the other placement is decided."""
+    """Something before it failed; the other placement is decided."""
     both = rolled_out(PLACEMENT, place(SHOP, selectors=(replace(SELECTS_WEB[0], name="other"),)))
-    broken = both.with_binding(cluster_resource_overrides=("x-0",))
-    for given, more in (
-        (broken, {"unreadable": frozenset({"x-0"})}),
-        (replace(broken, failures=(failure(Subject.of_placement(WEB)),)), {}),
-    ):
-        failures = Failures(given.failures)
-        found = given.decide(failures, **more)
-        assert found.decided[WEB] == Decided(given.record()) and found.decided[WEB].record is given.record()
-        assert [one.subject for one in failures.found] == [Subject.of_placement(WEB)]
-        assert found.decided[SHOP].record is both.record(SHOP)
+    failures = Failures([failure(Subject.of_placement(WEB))])
+    found = both.decide(failures)
+    assert found.decided[WEB] == Decided(both.record()) and found.decided[WEB].record is both.record()
+    assert [one.subject for one in failures.found] == [Subject.of_placement(WEB)]
+    assert found.decided[SHOP].record is both.record(SHOP)
 
 
 def test_a_new_placement_that_cannot_be_decided_has_an_empty_record() -> None:
@@ -513,14 +507,11 @@ def test_what_placements_share_is_what_their_runs_see() -> None:
 
 
 def test_what_overrides_look_at_of_a_cluster_has_placements_decided_again() -> None:
-    """Those that can be read."""
     note = JsonPatch("add", "/metadata/labels", {"note": "${MEMBER-CLUSTER-ANNOTATION-KEY-note}"})
     reads = override("reads", SPACE, rule(note))
     rests = settled().write(objects={"overrides": {reads.override.key: reads.override}})
     noted = rests.with_clusters(c1=replace(MEMBERS["c1"], annotations={"note": "x"}))
-    for unreadable, same in ((frozenset[str](), False), (frozenset({reads.reference}), True)):
-        first, second = (one.shared(unreadable=unreadable).facts() for one in (rests, noted))
-        assert (first == second) is same
+    assert rests.shared().facts() != noted.shared().facts()
 
 
 def test_a_pass_takes_over_what_the_one_before_prepared() -> None:

@@ -4,19 +4,16 @@ step of deciding and performing, changes nothing for the others; it is said, sav
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Final, TypeVar
 
 import pytest
 
-from gitfleet.api.clusters import PropertyValue
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
-from gitfleet.fleet.fanout import Fanout
 from gitfleet.loop.driver import Driver
 from gitfleet.model.failures import Failure
-from gitfleet.model.observations import ClusterObservation
 from tests import builders
 from tests.scenarios.world import World, end_of
 
@@ -164,7 +161,6 @@ PLACEMENTS: Final = [
     ("gitfleet.works.fleet", "render_work", is_placement),
     ("gitfleet.works.render", "unwrap", always),
     ("gitfleet.snapshots.override_snapshots", "_with", is_override),
-    ("gitfleet.works.matching", "_read_overrides", is_override),
     ("gitfleet.snapshots.index", "is_propagated", is_object),
     ("gitfleet.apply.plan", "operation_for", is_object),
     ("gitfleet.apply.ledgers", "_settle_one", is_object),
@@ -178,7 +174,6 @@ PLACEMENTS: Final = [
 """Steps that raise for something of the placement `bad`."""
 ON_A_CLUSTER: Final = [
     ("gitfleet.observe.fleet", "observe_cluster", is_cluster),
-    ("gitfleet.observe.fleet", "read_cluster", is_cluster),
     ("gitfleet.apply.fleet", "plan_apply", is_cluster),
     ("gitfleet.apply.fleet", "record_intended", operations_on_c1),
     ("gitfleet.apply.fleet", "settle_inventory", operations_on_c1),
@@ -320,49 +315,3 @@ def test_a_placement_of_which_nobody_can_say_what_it_wants_keeps_all_and_ends_no
     run.world.advance(seconds=30)
     run.world.settle()
     assert not any(run.world.live(name, "ConfigMap", "retired", BAD) for name in CLUSTERS)
-
-
-class Hostile(str):
-    """A text of which nothing can be asked."""
-
-    __slots__ = ()
-    armed = False
-
-    def __eq__(self, other: object) -> bool:
-        return self._ask(str.__eq__(self, other))
-
-    def __ne__(self, other: object) -> bool:
-        return self._ask(str.__ne__(self, other))
-
-    def __lt__(self, other: str) -> bool:
-        return self._ask(str.__lt__(self, other))
-
-    def __hash__(self) -> int:
-        return self._ask(str.__hash__(self))
-
-    def __str__(self) -> str:
-        return self._ask(str.__str__(self))
-
-    def _ask(self, answer: Answer) -> Answer:
-        if Hostile.armed:
-            raise ZeroDivisionError("hunter2")
-        return answer
-
-
-def test_a_property_of_which_nothing_can_be_asked_is_one_clusters_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    clean, expected = play(None)
-    observe = Fanout.observe
-    poison = Poison(observe, always)
-
-    def observed(fanout: Fanout, *args: Any, **named: Any) -> dict[str, ClusterObservation]:
-        answers, Hostile.armed = observe(fanout, *args, **named), poison.armed
-        if poison.armed and "c1" in answers:
-            poison.raised += 1
-            value = PropertyValue(Hostile("7"), None)
-            answers["c1"] = replace(answers["c1"], properties={**answers["c1"].properties, "x.example/y": value})
-        return answers
-
-    monkeypatch.setattr(Fanout, "observe", observed)
-    run, found = play(poison)
-    assert of_other_clusters(found) == of_other_clusters(expected)
-    heals(run, poison, clean)

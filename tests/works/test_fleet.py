@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -15,20 +14,16 @@ from gitfleet.api.labels import LabelOperator, LabelRequirement, LabelSelector
 from gitfleet.api.overrides import JsonPatch, OverridePlacement
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot
-from gitfleet.errors import GiveUp
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.views.texts import ViewsText
 from gitfleet.works import (
     WorksMemo,
-    check_readable,
     looked_at_beside_labels,
     pinned_labels,
     render_fleet,
-    unreadable_overrides,
     works_when_done,
 )
-from gitfleet.works.texts import WorksText
 from tests.works.builders import EAST, NAMESPACE, ROLE, SETTINGS, WEB, WEST, binding_of, override, rule, snapshot
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -134,28 +129,6 @@ def test_a_placement_that_cannot_be_read_is_left_out_of_what_will_be() -> None:
     record = replace(state.placements[WEB], bindings=odd)
     works = works_when_done(replace(state, placements={other: record, **state.placements}), ())
     assert {name: [work.placement for work in found] for name, found in works.items()} == {"east": [WEB]}
-
-
-def test_an_override_that_cannot_be_read_is_named_with_all_its_snapshots_and_holds_who_names_it() -> None:
-    odd: Any = object()
-    wrong = replace(LABELLED, override=replace(LABELLED.override, rules=odd))
-    fine = [
-        override("fine", SETTINGS, rule(region="eu"), ns="web"),
-        override("named", ROLE, rule(), placement=OverridePlacement("web", "Cluster")),
-        override("named", SETTINGS, rule(), ns="web", placement=OverridePlacement("web", "Namespaced")),
-    ]
-    failures = Failures()
-    found = unreadable_overrides(
-        {LABELLED.override.key: (LABELLED, replace(wrong, index=1)), **{o.override.key: (o,) for o in fine}}, failures
-    )
-    assert found == {"few-0", "few-1"}
-    key = LABELLED.override.key
-    assert [failure.subject for failure in failures.found] == [Subject(key.kind, str(key))]
-    check_readable([at(EAST, resource_overrides=("web/fine-0",))], found)
-    check_readable([at(EAST, cluster_resource_overrides=("few-1",))], frozenset())
-    for names in ({"cluster_resource_overrides": ("few-1",)}, {"resource_overrides": ("web/fine-0", "few-1")}):
-        with pytest.raises(GiveUp, match=re.escape(WorksText.OVERRIDE_SNAPSHOT_CANNOT_READ(reference="few-1"))):
-            check_readable([at(WEST), at(EAST, **names)], found)
 
 
 def test_the_labels_that_overrides_look_at() -> None:
