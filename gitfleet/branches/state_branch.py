@@ -126,14 +126,12 @@ class StateBranch:
             log.warning(BranchesText.HISTORY_NOT_SHORTENED(), change.branch, error)
             return head
 
-    def events_between(self, before: FleetState, after: FleetState) -> tuple[tuple[Event, ...], Failures]:
-        """The events between two states, and what cannot be told; those of the commit that was pushed last are known,
-        and told once."""
+    def events_between(self, before: FleetState, after: FleetState) -> tuple[Event, ...]:
+        """The events between two states; those of the commit that was pushed last are known."""
         published, self._published = self._published, None
-        failures = Failures()
         if published is not None and published[0] is before and published[1] is after:
-            return published[2], failures
-        return status.emit_events(before, after, failures), failures
+            return published[2]
+        return status.emit_events(before, after)
 
 
 def state_commit(publication: Publication, *, restored: bool = False) -> StateCommit:
@@ -146,10 +144,10 @@ def state_commit(publication: Publication, *, restored: bool = False) -> StateCo
     change = compose_state(before, after, now=publication.now, version=publication.version)
     if change.empty:
         return StateCommit(failures=())
-    events = status.emit_events(before, after, failures)
+    events = failures.contain(Subject("Events", ""), (), status.emit_events, before, after)
     page = Subject("File", README_FILE)
     readme = failures.contain(page, None, views.readme_text, after, now=publication.now, branches=publication.branches)
-    subject, body = status.commit_message(events, failures)
+    subject, body = failures.contain(Subject("Events", ""), status.commit_message(()), status.commit_message, events)
     commit = BranchChange(
         branch=publication.branch,
         expected=publication.head,

@@ -150,7 +150,7 @@ class Driver:
             self.checkpoint(Step.INTENT_PUBLISHED)
             writes = (*operations, *decision.steps)
             self._still_ours(intent.head, writes, pushed)
-            self._emit(self._events, inputs.before, decision.after)
+            self._emit(self.repository.states.events_between, inputs.before, decision.after)
             sure = partial(self._still_ours, intent.head, writes)
             outcomes = self.clusters.perform(decision, operations, sure)
             self.checkpoint(Step.PERFORMED)
@@ -162,7 +162,7 @@ class Driver:
         except LostRace:
             self.repository.states.forget()
             return lost_race(inputs, heads.get(self.repository.branches.state))
-        self._emit(self._events, decision.after, written.state)
+        self._emit(self.repository.states.events_between, decision.after, written.state)
         result = self._result(decision, outcomes, written, failures, changed=written.head != state_head)
         report = self._report_of(heads, inputs.desired, written, Rendering.of(decision, operations, intent.head))
         # Objects that were observed only after deciding are not in the inputs: then every reconcile decides again.
@@ -320,12 +320,6 @@ class Driver:
         reader, state = self.repository.reader, self.repository.branches.state
         if not sure and reader.fetch(()).get(state) != head:
             raise LostRace(LoopText.MOVED_ANOTHER_PROCESS(state=state))
-
-    def _events(self, before: FleetState, after: FleetState) -> tuple[Event, ...]:
-        """The events between two states; those of a commit that was just pushed are known."""
-        events, failures = self.repository.states.events_between(before, after)
-        self.failures.report(failures.found)
-        return events
 
     def _emit(self, events_of: Callable[P, Iterable[Event]], *args: P.args, **named: P.kwargs) -> None:
         """Emit the events; a timeline that cannot be written delays nothing."""

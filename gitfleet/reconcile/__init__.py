@@ -193,4 +193,4 @@ def settle(
             records[key] = record
     clusters = rollout.without_left(after.clusters, records, inventory, failures)
     state = replace(after, placements=records, inventory=inventory, clusters=clusters, left_behind=left_behind)
-    return status.with_unsettled(state, after, failures, now), failures.found
+    return state, failures.found

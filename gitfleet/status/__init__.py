@@ -3,11 +3,11 @@
     scheduled_condition, with_schedule, with_conditions     the record takes in what scheduling and observing said
     placement_conditions(record, scheduled, now) -> PlacementRecord     a placement's status from its bindings
     emit_events(before, after), events_of_outcomes(outcomes, state)     what happened, for the timeline
-    with_failures, with_unsettled, faults_of                what could not be decided or settled says so
+    with_failures, faults_of                what could not be decided says so
     with_holds, with_kept                                   a placement with held removals, or that is kept, says so
     with_condition                                          one condition beside those of the rollout
     occurrence_of(event) -> Occurrence | None                           what people are told of it by notifications
-    commit_message(events, failures) -> (subject, body)                 the same as sentences
+    commit_message(events) -> (subject, body)                 the same as sentences
     cluster_progress, observed_snapshot, unmet_count, has_overrides      what a placement's conditions are made of
     restored_state, waiting_eviction                        warnings among the faults of a commit
     ClusterState, cluster_state, joined_condition, health_condition     what is said of a cluster
@@ -28,7 +28,7 @@ from gitfleet.status.conditions import (
     unmet_count,
 )
 from gitfleet.status.events import emit_events, events_of_outcomes, object_reference
-from gitfleet.status.failures import faults_of, waiting_eviction, with_failures, with_unsettled
+from gitfleet.status.failures import faults_of, waiting_eviction, with_failures
 from gitfleet.status.holds import restored_state, with_holds
 from gitfleet.status.occurrences import occurrence_of
 from gitfleet.status.records import scheduled_condition, with_condition, with_conditions, with_kept, with_schedule
@@ -67,5 +67,4 @@ __all__ = [
     "with_holds",
     "with_kept",
     "with_schedule",
-    "with_unsettled",
 ]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from operator import itemgetter
 from typing import Final
 
 from gitfleet.api.objects import JsonValue
 from gitfleet.api.workload_records import RollingState
 from gitfleet.formats.sentences import and_more, named_briefly
 from gitfleet.model.events import Event, EventType
-from gitfleet.model.failures import Failure, Failures, Subject, attempt
 from gitfleet.status.rollout_events import rollout_sentence
 from gitfleet.status.texts import StatusText
 
@@ -67,15 +65,10 @@ def one_line(text: str, limit: int) -> str:
     return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
 
 
-def commit_message(events: Iterable[Event], failures: Failures | None = None) -> tuple[str, str]:
+def commit_message(events: Iterable[Event]) -> tuple[str, str]:
     """(subject, body): the most important event with the number of the others, and a line for each when there are
-    several. An event that cannot be put into words is noted in `failures`, and has no line."""
-    noted = failures or Failures()
-    all_events, last = tuple(events), (len(_RANK), "")
-    ranked = attempt(Subject("Events", ""), lambda: [_ranked_line(event) for event in all_events])
-    if isinstance(ranked, Failure):  # whose fault it is
-        ranked = [noted.contain(_subject_of(event), last, _ranked_line, event) for event in all_events]
-    lines = list(dict.fromkeys(line for _, line in sorted(ranked, key=itemgetter(0)) if line))
+    several."""
+    lines = list(dict.fromkeys(filter(None, map(sentence, sorted(events, key=_rank)))))
     if not lines:
         return StatusText.STATE_FLEET_BROUGHT_UP_DATE(), ""
     subject = one_line(lines[0], MOST_CHARACTERS)
@@ -85,14 +78,6 @@ def commit_message(events: Iterable[Event], failures: Failures | None = None) ->
     if len(lines) > MOST_LINES:
         body.append(f"and {len(lines) - MOST_LINES} more")
     return f"{subject}{and_more(len(lines) - 1)}", "\n".join(body)
-
-
-def _subject_of(event: Event) -> Subject:
-    return Subject("Event", f"{event.type} {event.placement or event.cluster or ''}".strip())
-
-
-def _ranked_line(event: Event) -> tuple[int, str]:
-    return _rank(event), sentence(event)
 
 
 def _rank(event: Event) -> int:

@@ -11,112 +11,79 @@ first has their number as `count`, the others 0: people read of them in the line
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Final, ParamSpec
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Final
 
 from gitfleet.api.bindings import DELETED, Binding, BindingState, is_available
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Condition, ConditionType, Reason, Status, find_condition
-from gitfleet.api.faults import Fault, by_cause
+from gitfleet.api.faults import by_cause
 from gitfleet.api.holds import Hold
 from gitfleet.api.objects import JsonValue, ObjectKey
 from gitfleet.api.placements import PlacementKey
-from gitfleet.api.staged import EVICTION, Eviction
+from gitfleet.api.staged import Eviction
 from gitfleet.model.events import Event, EventType
-from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.operations import Create, Delete, Outcome, Update
 from gitfleet.model.renames import renamed_placements, under_name
-from gitfleet.model.state import FleetState, K, PlacementRecord, V, changed
+from gitfleet.model.state import FleetState, PlacementRecord, changed
 from gitfleet.status.cluster_states import cluster_state
 from gitfleet.status.rollout_events import rollout_events
 from gitfleet.status.run_events import request_events, run_events
 from gitfleet.status.texts import StatusText
 
-P = ParamSpec("P")
 _MOST_NAMED: Final = 10
 """So many removals of a hold, or objects that are left, are named in an event."""
 _FAILING: Final = (ConditionType.OVERRIDDEN, ConditionType.WORK_SYNCHRONIZED, ConditionType.APPLIED)
 
 
-def emit_events(before: FleetState, after: FleetState, failures: Failures | None = None) -> tuple[Event, ...]:
+def emit_events(before: FleetState, after: FleetState) -> tuple[Event, ...]:
     """The events that lead from one state to the other: the fleet's first, the runs', then each placement's, its
-    clusters by name. Equal states give none; records that are the same object cost nothing. What none can be emitted
-    of, a fault, a hold, a placement or a cluster, is noted in `failures`."""
-    timeline = _Timeline(failures or Failures())
-    emit = timeline.emit
-    emit(Subject("FleetState", ""), _fleet_events, before, after, timeline.failures)
-    for hold, earlier, later in changed(before.holds, after.holds):
-        emit(Subject("Hold", hold), _hold_events, hold, earlier, later)
-    timeline.emit_changes(partial(_subject, EVICTION), before.evictions, after.evictions, _eviction_events)
-    for name, cluster, joined in changed(before.clusters, after.clusters):
-        emit(Subject("MemberCluster", name), _cluster_events, name, cluster, joined, after)
-    timeline.emit_changes(Subject.of_run, before.runs, after.runs, run_events)
-    timeline.emit_changes(partial(_subject, "ApprovalRequest"), before.approvals, after.approvals, request_events)
-    timeline.emit_changes(partial(_subject, "WorkloadRollout"), before.rollouts, after.rollouts, rollout_events)
-    _emit_placements(timeline, before, after)
-    return tuple(timeline.events)
+    clusters by name. Equal states give none; records that are the same object cost nothing."""
+    return tuple(_events(before, after))
 
 
-@dataclass(frozen=True, slots=True)
-class _Timeline:
-    """The events so far."""
-
-    failures: Failures
-    events: list[Event] = field(default_factory=list)
-
-    def emit(self, subject: Subject, events_of: Callable[P, Iterable[Event]], *args: P.args, **named: P.kwargs) -> None:
-        """Add the events of one subject, or note why it has none."""
-        self.events.extend(self.failures.contain(subject, (), lambda: tuple(events_of(*args, **named))))
-
-    def emit_changes(
-        self,
-        subject_of: Callable[[K], Subject],
-        before: Mapping[K, V],
-        after: Mapping[K, V],
-        events_of: Callable[[V | None, V | None], Iterable[Event]],
-    ) -> None:
-        """Add the events of every value that changed."""
-        for key, old, new in changed(before, after):
-            self.emit(subject_of(key), events_of, old, new)
+def _events(before: FleetState, after: FleetState) -> Iterator[Event]:
+    yield from _fleet_events(before, after)
+    for name, old_hold, new_hold in changed(before.holds, after.holds):
+        yield from _hold_events(name, old_hold, new_hold)
+    for _, old_eviction, new_eviction in changed(before.evictions, after.evictions):
+        yield from _eviction_events(old_eviction, new_eviction)
+    for name, old_cluster, new_cluster in changed(before.clusters, after.clusters):
+        yield from _cluster_events(name, old_cluster, new_cluster, after)
+    for _, old_run, new_run in changed(before.runs, after.runs):
+        yield from run_events(old_run, new_run)
+    for _, old_request, new_request in changed(before.approvals, after.approvals):
+        yield from request_events(old_request, new_request)
+    for _, old_rollout, new_rollout in changed(before.rollouts, after.rollouts):
+        yield from rollout_events(old_rollout, new_rollout)
+    yield from _events_of_placements(before, after)
 
 
-def _subject(kind: str, key: object) -> Subject:
-    return Subject(kind, str(key))
-
-
-def _emit_placements(timeline: _Timeline, before: FleetState, after: FleetState) -> None:
+def _events_of_placements(before: FleetState, after: FleetState) -> Iterator[Event]:
     removed = {key: record for key, record in before.placements.items() if key not in after.placements}
-    fresh = (
-        [after.placements[key].placement for key in after.placements if key not in before.placements] if removed else []
-    )
+    fresh = [after.placements[key].placement for key in after.placements if removed and key not in before.placements]
     names = renamed_placements(removed, fresh)
     for key, old, new in changed(before.placements, after.placements):
         if (former := names.get(key)) is not None:
-            placement = before.placements[former]
-            old = timeline.failures.contain(Subject.of_placement(key), old, under_name, placement, key)
+            old = under_name(before.placements[former], key)
             fields = {"state": "renamed", "former": str(former)}
-            timeline.events.append(Event(type=EventType.PLACEMENT, placement=str(key), fields=fields))
+            yield Event(type=EventType.PLACEMENT, placement=str(key), fields=fields)
         if key not in names.values():
-            timeline.emit(Subject.of_placement(key), _placement_events, key, old, new, after)
+            yield from _placement_events(key, old, new, after)
     for name, by_placement in after.left_behind.items():
         for key, objects in by_placement.items():
-            timeline.emit(Subject.of_placement(key), _left_events, name, after.placements.get(key), objects)
+            yield from _left_events(name, after.placements.get(key), objects)
 
 
-def _fleet_events(before: FleetState, after: FleetState, failures: Failures) -> Iterator[Event]:
+def _fleet_events(before: FleetState, after: FleetState) -> Iterator[Event]:
     if after.observed_commit != before.observed_commit and after.observed_commit:
         yield Event(type=EventType.COMMIT_READ, fields={"commit": after.observed_commit})
     if before.faults != after.faults:
         previous = set(before.faults)
         for group in by_cause(fault for fault in after.faults if fault not in previous):
             for fault in group.faults:
-                subject = Subject("Fault", f"{fault.path}:{fault.line}")
                 count = len(group.faults) if fault is group.first else 0
-                event = failures.contain(subject, None, _fault_event, fault, count)
-                if event is not None:
-                    yield event
+                yield Event(type=EventType.FAULT, fields=fault.document() | {"count": count})
         if before.faults and not after.faults:
             yield Event(type=EventType.FAULTS_CLEARED)
 
@@ -156,10 +123,6 @@ def _eviction_events(old: Eviction | None, new: Eviction | None) -> Iterator[Eve
         cluster=new.cluster_name,
         fields={"eviction": new.name, "reason": outcome.reason, "message": outcome.message},
     )
-
-
-def _fault_event(fault: Fault, count: int) -> Event:
-    return Event(type=EventType.FAULT, fields=fault.document() | {"count": count})
 
 
 def _cluster_events(

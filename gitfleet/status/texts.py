@@ -64,7 +64,6 @@ class StatusText(TextTable):
     ROLLOUT_CONTROLLED_EXTERNAL_CONTROLLER_DIFFERENT = "Rollout is controlled by an external controller and different resource snapshot versions are observed across clusters"
     ROLLOUT_CONTROLLED_EXTERNAL_CONTROLLER_NO = "Rollout is controlled by an external controller and no resource snapshot name is observed across clusters, probably rollout has not started yet"
     SCHEDULING_NOT_COMPLETED = "Scheduling has not completed"
-    SEEN_DONE_COULD_NOT_TAKEN = "what was seen or done could not be taken in: {sentence}"
     SELECTED_RESOURCES_CLUSTER_AVAILABLE_NOW = "The selected resources in {} cluster are available now"
     SELECTED_RESOURCES_CLUSTER_STILL_NOT = "The selected resources in {} cluster(s) are still not available yet"
     SELECTED_RESOURCES_SUCCESSFULLY_APPLIED_CLUSTERS = "The selected resources are successfully applied to {} clusters"

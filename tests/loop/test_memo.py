@@ -11,7 +11,6 @@ import pytest
 from gitfleet import reconcile, status
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.events import Event
-from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.reconcile import placements
 from tests.builders import config_map, deployment, member_cluster, namespace, pick_fixed, pick_n, placement
@@ -100,9 +99,9 @@ def test_an_empty_memo_gives_the_same_decisions_in_any_history(seed: int, monkey
 def test_the_events_of_a_commit_are_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
     world, emit, asked = fleet(), status.emit_events, list[tuple[FleetState, FleetState]]()
 
-    def counted(before: FleetState, after: FleetState, failures: Failures, *names: Any) -> tuple[Event, ...]:
+    def counted(before: FleetState, after: FleetState) -> tuple[Event, ...]:
         asked.append((before, after))
-        return emit(before, after, failures, *names)
+        return emit(before, after)
 
     monkeypatch.setattr(status, "emit_events", counted)
     world.roll_out(config_map("bank", "a", {"k": "2"}))

@@ -168,7 +168,6 @@ PLACEMENTS: Final = [
     ("gitfleet.apply.claims", "definition_of", is_widget),
     ("gitfleet.status.events", "_placement_events", is_placement),
     ("gitfleet.status.commit_messages", "sentence", is_event),
-    ("gitfleet.status.failures", "_unsettled", is_placement),
     ("gitfleet.rollout", "waiting_for", is_placement),
 ]
 """Steps that raise for something of the placement `bad`."""
@@ -178,7 +177,6 @@ ON_A_CLUSTER: Final = [
     ("gitfleet.apply.fleet", "record_intended", operations_on_c1),
     ("gitfleet.apply.fleet", "settle_inventory", operations_on_c1),
     ("gitfleet.schedule.fleet", "eligibility_of", is_cluster),
-    ("gitfleet.status.failures", "_marked_cluster", is_cluster),
 ]
 """Steps that raise for the cluster `c1`."""
 

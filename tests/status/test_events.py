@@ -13,11 +13,8 @@ from gitfleet.api.bindings import DELETED, Binding, BindingState, FailedObject
 from gitfleet.api.faults import Fault
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import RENAMED_FROM, PlacementKey
-from gitfleet.api.staged import Eviction
 from gitfleet.api.texts import ApiText
-from gitfleet.api.values import NamespacedName
 from gitfleet.model.events import Event, EventType
-from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.operations import Create, Delete, Keep, Outcome, OutcomeCode
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.status import emit_events, events_of_outcomes, sentence
@@ -29,7 +26,6 @@ from tests.state.builders import (
     CONFIG,
     binding,
     cluster,
-    condition,
     fault,
     manifest,
     record,
@@ -154,24 +150,6 @@ def test_what_stays_on_a_cluster_is_counted_for_the_placement_and_for_the_cluste
     ], "what stays is said of a cluster that left"
 
 
-def test_what_cannot_be_told_is_noted_and_the_others_are_told() -> None:
-    odd: Any = object()
-    other = PlacementKey("", "zzz")
-    after = FleetState(
-        clusters={"a": odd, "b": cluster("b")},
-        placements={WEB: odd, other: record("zzz", binding(other, "a"))},
-        left_behind={"a": {other: odd}},
-    )
-    failures = Failures()
-    reported = emit_events(FleetState(), after, failures)
-    assert [(event.cluster, event.placement) for event in reported][:2] == [("b", None), (None, "zzz")]
-    assert [failure.subject for failure in failures.found] == [
-        Subject("MemberCluster", "a"),
-        Subject.of_placement(WEB),
-        Subject.of_placement(other),
-    ]
-
-
 def test_a_deletion_that_is_refused_is_told_once_for_each_object_and_sentence() -> None:
     def failed(condition: str, message: str) -> FailedObject:
         return FailedObject(key=CONFIG, condition=condition, reason="Forbidden", message=message)
@@ -189,32 +167,6 @@ def test_a_deletion_that_is_refused_is_told_once_for_each_object_and_sentence() 
     again = replace(refused, failed=(failed(DELETED, "no"), failed(DELETED, "never")))
     assert lines(fleet(refused), fleet(again)) == [{**told, "message": told["message"].replace(": no", ": never")}]
     assert lines(fleet(), fleet(refused))[-2:] == [told, of("available", value=True)]
-
-
-def test_what_cannot_be_told_of_the_fleet_is_noted_and_the_placements_are_told() -> None:
-    odd: Any = (object(),)
-    failures = Failures()
-    after = FleetState(faults=odd, clusters={"b": cluster("b")}, holds={"h-1": odd})
-    reported = emit_events(FleetState(), after, failures)
-    assert [(event.type, event.cluster) for event in reported] == [(EventType.CLUSTER, "b")]
-    assert [failure.subject for failure in failures.found] == [Subject("FleetState", ""), Subject("Hold", "h-1")]
-
-
-def test_what_cannot_be_told_of_evictions_runs_and_requests_is_noted_and_the_others_are_told() -> None:
-    odd, key, failures = object(), NamespacedName("web", "r"), Failures()
-    valid = condition("Valid", "True"), condition("Executed", "True", message="done")
-    fine = Eviction(name="fine", placement_name="web", cluster_name="a", conditions=valid)
-    bad: Any = {"evictions": {"e": odd, "fine": fine}, "runs": {key: odd}, "approvals": {key: odd}}
-    told = emit_events(FleetState(), FleetState(**bad, clusters={"b": cluster("b")}), failures)
-    assert [event.to_json() for event in told] == [
-        of("evicted", eviction="fine", reason="Executed", message="done"),
-        {"type": "cluster", "cluster": "b", "state": "healthy"},
-    ]
-    assert [failure.subject for failure in failures.found] == [
-        Subject("ClusterResourcePlacementEviction", "e"),
-        Subject("StagedUpdateRun", "web/r"),
-        Subject("ApprovalRequest", "web/r"),
-    ]
 
 
 def renamed_from_web(placed: PlacementRecord) -> PlacementRecord:
@@ -237,19 +189,8 @@ def test_a_rename_is_told_with_what_changed_beside_it_and_as_nothing_else() -> N
     ):  # fmt: skip
         after = FleetState(placements={site: renamed_from_web(record("site", *bound, latest=1))})
         before = replace(old, placements={**old.placements, **other})
-        failures = Failures()
-        found = emit_events(before, after, failures)
+        found = emit_events(before, after)
         assert [event.to_json() for event in found if "condition" not in event.fields] == [*removed, renamed, *told]
-        assert not failures.found
-
-
-def test_a_rename_of_what_cannot_be_read_is_noted_and_the_others_are_told() -> None:
-    odd: Any = object()
-    site, failures = PlacementKey("", "site"), Failures()
-    after = FleetState(placements={site: renamed_from_web(record("site"))})
-    found = emit_events(FleetState(placements={WEB: odd}), after, failures)
-    assert next(event.fields for event in found) == {"state": "renamed", "former": "web"}
-    assert [failure.subject for failure in failures.found] == [Subject.of_placement(site)]
 
 
 def test_a_placement_that_ends() -> None:

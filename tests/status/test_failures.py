@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Condition, Status
 from gitfleet.api.faults import Fault
 from gitfleet.api.objects import Origin
@@ -19,10 +18,9 @@ from gitfleet.api.values import NamespacedName
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failure, Failures, Subject
 from gitfleet.model.state import FleetState, PlacementRecord
-from gitfleet.status import faults_of, with_failures, with_unsettled
-from gitfleet.status.failures import TakenIn
+from gitfleet.status import faults_of, with_failures
 from gitfleet.status.texts import StatusText
-from tests.state.builders import CONFIG, T0, binding, cluster, condition, manifest, record
+from tests.state.builders import CONFIG, T0, binding, cluster, manifest, record
 
 WEB, OTHER = PlacementKey("", "web"), PlacementKey("shop", "web")
 RECORDS = {WEB: record("web", binding(WEB, "a")), OTHER: record("web", namespace="shop")}
@@ -58,11 +56,6 @@ def of_generation(found: PlacementRecord, generation: int) -> PlacementRecord:
     return replace(found, placement=replace(found.placement, generation=generation))
 
 
-def with_condition(member: MemberCluster, *more: Condition) -> MemberCluster:
-    """A cluster with conditions after its own."""
-    return replace(member, status=replace(member.status, conditions=(*member.status.conditions, *more)))
-
-
 @pytest.mark.parametrize("key", [WEB, OTHER], ids=str)
 def test_a_placement_that_failed_stays_as_it_is_says_so_and_is_scheduled_anew(key: PlacementKey) -> None:
     subject = Subject.of_placement(key)
@@ -78,11 +71,9 @@ def test_a_placement_that_failed_stays_as_it_is_says_so_and_is_scheduled_anew(ke
 
 
 def test_a_failure_that_lasts_changes_nothing_more() -> None:
-    failures = failed(Subject.of_placement(WEB), A)
+    failures = failed(Subject.of_placement(WEB))
     once = with_failures(STATE, STATE, failures, NOW)
-    again = with_failures(replace(STATE, clusters=once.clusters), once, failures, LATER)
-    assert again.placements[WEB] is not STATE.placements[WEB]
-    assert again.clusters["a"] is once.clusters["a"]
+    assert once.placements[WEB] is not STATE.placements[WEB]
     held = with_failures(once, once, failures, LATER)
     assert held.placements[WEB] is once.placements[WEB]
     assert with_failures(STATE, once, failures, NOW).placements[WEB] is once.placements[WEB]
@@ -91,60 +82,8 @@ def test_a_failure_that_lasts_changes_nothing_more() -> None:
     assert new == once
 
 
-@pytest.mark.parametrize(("mark", "type_"), [(with_failures, TakenIn.OBSERVED), (with_unsettled, TakenIn.SETTLED)])
-def test_a_cluster_that_failed_says_so_until_it_no_longer_does(mark: Any, type_: str) -> None:
-    state = replace(STATE, clusters={**STATE.clusters, "a": replace(STATE.clusters["a"], generation=3)})
-    marked = mark(state, STATE, failed(A), NOW)
-    said = internal(type_, StatusText.SEEN_DONE_COULD_NOT_TAKEN(sentence=sentence(A)), 3)
-    assert marked.clusters["a"] == with_condition(state.clusters["a"], said)
-    assert marked.clusters["b"] is STATE.clusters["b"]
-    assert marked.placements == STATE.placements
-    anew = mark(state, marked, failed(A), LATER)
-    assert anew.clusters["a"] is marked.clusters["a"], "the time is that of the first failure"
-    other = mark(state, marked, Failures([Failure(subject=A, error="odder")]), LATER)
-    assert other.clusters["a"].status.conditions[-1].last_transition_time == NOW
-    healed = mark(marked, marked, failed(), LATER)
-    assert healed.clusters["a"] == state.clusters["a"]
-    for before in (state, FleetState()):
-        assert mark(state, before, failed(), LATER).clusters["a"] is state.clusters["a"]
-    joins = mark(state, FleetState(), failed(A), LATER)
-    assert joins.clusters["a"] == with_condition(state.clusters["a"], replace(said, last_transition_time=LATER))
-
-
-def test_each_step_drops_its_own_condition_alone() -> None:
-    both = with_condition(STATE.clusters["a"], *(condition(type_, "False") for type_ in TakenIn))
-    state = replace(STATE, clusters={"a": both})
-    types = [
-        [c.type for c in mark(state, state, failed(), NOW).clusters["a"].status.conditions[-2:]]
-        for mark in (with_failures, with_unsettled)
-    ]
-    assert types == [["Joined", TakenIn.SETTLED], ["Joined", TakenIn.OBSERVED]]
-
-
-@pytest.mark.parametrize("key", [WEB, OTHER], ids=str)
-def test_a_placement_that_could_not_be_settled_says_so_and_keeps_its_schedule(key: PlacementKey) -> None:
-    subject = Subject.of_placement(key)
-    state = replace(STATE, placements={**RECORDS, key: of_generation(RECORDS[key], 7)})
-    said = internal(f"{key.kind}Settled", StatusText.SEEN_DONE_COULD_NOT_TAKEN(sentence=sentence(subject)), 7)
-    marked = with_unsettled(state, STATE, failed(subject), NOW)
-    assert marked.placements[key] == replace(
-        state.placements[key], conditions=(*state.placements[key].conditions, said)
-    )
-    assert {k: v for k, v in marked.placements.items() if k != key} == {k: v for k, v in RECORDS.items() if k != key}
-    assert marked.clusters == STATE.clusters
-    assert with_unsettled(state, marked, failed(subject), LATER).placements[key] is marked.placements[key]
-    assert with_unsettled(marked, marked, failed(), LATER).placements[key] == state.placements[key]
-    for before in (state, STATE):
-        assert with_unsettled(state, before, failed(), LATER).placements[key] is state.placements[key]
-    fresh = with_unsettled(state, FleetState(), failed(subject), LATER).placements[key]
-    assert fresh.conditions[-1] == replace(said, last_transition_time=LATER)
-    named_twice = replace(state.placements[key], conditions=(said, *state.placements[key].conditions))
-    once = with_unsettled(replace(state, placements={key: named_twice}), marked, failed(subject), LATER)
-    assert once.placements[key] is marked.placements[key]
-
-
 def test_what_has_no_status_is_a_fault_where_it_is_written() -> None:
-    """What failed on a member cluster is said by the binding, and what the state knows by its condition."""
+    """What failed on a member cluster is said by the binding, and a placement that the state has by its condition."""
     override = OverrideKey("shop", "few")
     loose = manifest(CONFIG)
     wanted = Desired(
@@ -176,6 +115,7 @@ def test_what_has_no_status_is_a_fault_where_it_is_written() -> None:
         return Fault(path, line, object_, "", StatusText.IT_IS_LEFT_AS_IT(sentence=sentence(subject)))
 
     assert faults_of(failed(*subjects), STATE, wanted) == (
+        fault("", 1, "MemberCluster/a", A),
         fault("clusters/new.yaml", 4, "MemberCluster/new", subjects[3]),
         fault("placements/new.yaml", 2, "ClusterResourcePlacement/new", subjects[2]),
         fault("", 1, "ResourceOverride/shop/few", subjects[1]),

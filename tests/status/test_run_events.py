@@ -14,7 +14,6 @@ from gitfleet.api.runs import ApprovalRequest, ClusterUpdate, RunRecord, RunStat
 from gitfleet.api.staged import Eviction
 from gitfleet.api.values import NamespacedName
 from gitfleet.model.events import Event, EventType
-from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState
 from gitfleet.status import emit_events, sentence
 from gitfleet.status.failures import waiting_eviction
@@ -159,9 +158,8 @@ def test_what_became_of_an_eviction(status: Status | None, type_: str | None) ->
     before, after = FleetState(), FleetState(evictions={"e": one})
     fields = {"placement": "web", "cluster": "a", "eviction": "e", "reason": "Why", "message": "so it is"}
     assert [event.to_json() for event in emit_events(before, after)] == ([{"type": type_, **fields}] if type_ else [])
-    again, failures = FleetState(evictions={"e": replace(one, body={"kind": "Eviction"})}), Failures()
-    assert [list(emit_events(after, now, failures)) for now in (after, before, again)] == [[], [], []]
-    assert len(emit_events(before, after, failures)) == (status is not None) and not failures.found
+    again = FleetState(evictions={"e": replace(one, body={"kind": "Eviction"})})
+    assert [list(emit_events(after, now)) for now in (after, before, again)] == [[], [], []]
 
 
 def test_an_eviction_that_waits_is_a_warning_where_it_is_written() -> None:
