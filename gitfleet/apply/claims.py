@@ -17,7 +17,6 @@ from gitfleet.apply.comparisons import Comparisons
 from gitfleet.apply.ledgers import by_identity
 from gitfleet.apply.places import conditions_of, section
 from gitfleet.apply.texts import ApplyText
-from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.folder_order import NO_ORDER, FolderOrder
 from gitfleet.model.observations import LiveObject, LiveObjects
 from gitfleet.model.operations import KeepCode
@@ -136,10 +135,8 @@ class Claims:
         return content is None or identity in content
 
 
-def index_claims(request: ApplyRequest, failures: Failures) -> Claims:
-    """Read a request once.
-
-    A definition that cannot be read defines nothing."""
+def index_claims(request: ApplyRequest) -> Claims:
+    """Read a request once."""
     works = {work.placement: work for work in sorted(request.works, key=lambda w: w.placement)}
     claims = Claims(
         request=request,
@@ -157,8 +154,7 @@ def index_claims(request: ApplyRequest, failures: Failures) -> Claims:
             definition.kind: m.key
             for work in works.values()
             for m in work.manifests
-            if m.key.group_kind == CRD
-            and (definition := failures.contain(Subject.of_object(m.key), None, definition_of, m.body))
+            if m.key.group_kind == CRD and (definition := definition_of(m.body))
         },
     )
     holders, awaited = _owned(claims)

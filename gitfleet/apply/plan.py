@@ -8,7 +8,7 @@ from gitfleet.apply.claims import ApplyRequest, Claims, index_claims, titled
 from gitfleet.apply.comparisons import WorkInPlace
 from gitfleet.apply.manifests import left_alone, operation_for
 from gitfleet.apply.ordering import in_order, missing_of
-from gitfleet.apply.pruning import Contents, keep_entry, prune
+from gitfleet.apply.pruning import Contents, prune
 from gitfleet.apply.steps import WorkSteps
 from gitfleet.apply.texts import ApplyText
 from gitfleet.formats.kinds import wave_of
@@ -24,10 +24,10 @@ def plan_apply(request: ApplyRequest, failures: Failures | None = None) -> tuple
     First what is to be there, by ascending wave; then deletions by descending wave; then releases. Nothing is deleted
     that the inventory does not name, none without the uid it was seen with and a permit of the removal gate, and
     nothing of a placement whose work has an error. Performing the plan and planning again gives only Keep and Refuse.
-    An object that cannot be judged is refused (InternalError) or kept, and noted in `failures`; the others are planned.
+    A manifest that cannot be judged is refused (InternalError) and noted in `failures`; the others are planned.
     """
     contained = failures or Failures()
-    claims = index_claims(request, contained)
+    claims = index_claims(request)
     operations: list[Operation] = []
     previous, in_place = request.compared.in_place, dict[PlacementKey, WorkInPlace]()
     for placement, work in claims.works.items():
@@ -46,9 +46,7 @@ def plan_apply(request: ApplyRequest, failures: Failures | None = None) -> tuple
     unmatched = [e for e in request.inventory.values() if e.key.identity not in claims.rendered.get(e.placement, ())]
     contents = Contents.of(claims) if unmatched else Contents()
     for entry in unmatched:
-        fallback = keep_entry(entry, claims, KeepCode.INTERNAL_ERROR, ApplyText.STAYS_CANNOT_JUDGED())
-        subject = Subject.of_object(entry.key, request.cluster)
-        operation = contained.contain(subject, fallback, prune, entry, claims, contents)
+        operation = prune(entry, claims, contents)
         if operation is not None:
             operations.append(operation)
     return tuple(sorted(operations, key=_order))

@@ -54,7 +54,6 @@ class ApplyText(TextTable):
     SHOULD_NOT = "{path} is there and should not be{by}"
     STANDS_MORE_ONCE = "stands more than once in {placement}"
     STAYS_AS_IT_IS = "stays as it is: {why}"
-    STAYS_CANNOT_JUDGED = "stays: it cannot be judged"
     STAYS_CLUSTER = "stays on the cluster"
     STAYS_CLUSTER_ABANDON = "stays on the cluster: the {setting} is Abandon"
     STAYS_CLUSTER_LEFT_NEVER_DELETED = "stays on the cluster with {left}, left in it as never to be deleted"

@@ -45,7 +45,6 @@ class KeepCode(StrEnum):
     FOLDER = "WaitsForFolder"
     STEP = "WaitsForStep"
     STEP_RUNS = "StepRuns"
-    INTERNAL_ERROR = "InternalError"
 
 
 class RefuseCode(StrEnum):

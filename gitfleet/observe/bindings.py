@@ -15,7 +15,6 @@ from gitfleet.api.bindings import DELETED, Binding, DiffedObject, DivergedObject
 from gitfleet.api.conditions import Conditions, ConditionType, Reason, Status, condition_of, find_condition
 from gitfleet.api.replacing import replace
 from gitfleet.formats.sentences import more_than_first
-from gitfleet.model.failures import Failures
 from gitfleet.model.observations import Availability
 from gitfleet.model.operations import KeepCode, Operation, Outcome, RefuseCode
 from gitfleet.model.works import Work
@@ -89,7 +88,7 @@ class ClusterSeen(NamedTuple):
     computed: ComputedConditions | None = None
 
 
-def observe_binding(binding: Binding, seen: ClusterSeen, now: datetime, failures: Failures | None = None) -> Binding:
+def observe_binding(binding: Binding, seen: ClusterSeen, now: datetime) -> Binding:
     """The binding after one observation and what was done; the very same value when nothing changed.
 
     Applied is True only when every object of the work is
@@ -102,9 +101,7 @@ def observe_binding(binding: Binding, seen: ClusterSeen, now: datetime, failures
     if work is None:
         return binding
     reachable = seen.unreachable is None
-    results = (
-        results_of(work, seen.operations, seen.outcomes, failures or Failures(), seen.checks) if reachable else None
-    )
+    results = results_of(work, seen.operations, seen.outcomes, seen.checks) if reachable else None
     after = _observed(binding, work, results, now, seen)
     undeleted = not_deleted(binding, seen.operations, seen.outcomes) if reachable else ()
     if reachable and (undeleted or after.failed):

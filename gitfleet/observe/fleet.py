@@ -124,7 +124,7 @@ def observe_bindings(record: PlacementRecord, seen: Seen, now: datetime, failure
 
         if binding.deleting is not None:
             return failures.contain(subject, binding, observe_removal, binding, cluster_seen)
-        return failures.contain(subject, binding, observe_binding, binding, cluster_seen, now, failures)
+        return failures.contain(subject, binding, observe_binding, binding, cluster_seen, now)
 
     new = [observed(binding) for binding in record.bindings]
     unchanged = all(a is b for a, b in zip(new, record.bindings, strict=True))

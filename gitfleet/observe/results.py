@@ -8,7 +8,6 @@ from typing import Final, NamedTuple, TypeAlias
 
 from gitfleet.api.bindings import DELETED, Binding, FailedObject, FieldWriter
 from gitfleet.api.objects import Identity, Manifest, ObjectKey
-from gitfleet.model.failures import Failure, Failures, Subject, attempt
 from gitfleet.model.observations import Availability, LiveObject, Verdict
 from gitfleet.model.operations import (
     Create,
@@ -69,11 +68,10 @@ def results_of(
     work: Work,
     operations: Iterable[Operation],
     outcomes: Iterable[Outcome],
-    failures: Failures,
     checks: Checks = NO_CHECKS,
 ) -> tuple[ObjectResult, ...]:
     """One result for each manifest, in the work's order. An outcome counts before the operation it came of."""
-    judge, placement = _Judge(checks, failures), work.placement
+    placement = work.placement
 
     def is_of_work(operation: Operation) -> bool:
         return operation.placement is placement or operation.placement == placement
@@ -93,58 +91,42 @@ def results_of(
         next_one = waiting.pop(0) if waiting else None
         came = done.get(identity)
         if came is not None and (next_one is None or isinstance(next_one, Create | Update)):
-            results.append(_of_outcome(manifest, came, judge))
+            results.append(_of_outcome(manifest, came, checks))
         else:
-            results.append(_of_operation(manifest, next_one, judge))
+            results.append(_of_operation(manifest, next_one, checks))
     return tuple(results)
 
 
-def _of_outcome(manifest: Manifest, outcome: Outcome, judge: _Judge) -> ObjectResult:
+def _of_outcome(manifest: Manifest, outcome: Outcome, checks: Checks) -> ObjectResult:
     key = manifest.key
     if not outcome.ok:
         state = ObjectState.RETRYING if outcome.retry else ObjectState.FAILED
         return ObjectResult(key=key, state=state, code=outcome.code, message=outcome.message)
     live = outcome.live
-    if live is None:
-        verdict = not_yet(ObserveText.NOT_READ_AFTER_APPLIED())
-    else:
-        verdict = judge.after_apply(live, outcome.operation.cluster)
+    verdict = not_yet(ObserveText.NOT_READ_AFTER_APPLIED()) if live is None else _after_apply(live, checks)
     return ObjectResult(key=key, state=ObjectState.IN_PLACE, code=outcome.code, message="", live=live, verdict=verdict)
 
 
-class _Judge(NamedTuple):
-    """Gives the verdict on live objects; one that cannot be judged is not available, and says why."""
-
-    checks: Checks
-    failures: Failures
-
-    def as_found(self, live: LiveObject, cluster: str) -> Verdict:
-        verdict = attempt(lambda: Subject.of_object(live.key, cluster), availability_of, live.body, self.checks)
-        if not isinstance(verdict, Failure):
-            return verdict
-        self.failures.note(verdict)
-        return not_yet(verdict.sentence)
-
-    def after_apply(self, live: LiveObject, cluster: str) -> Verdict:
-        """The response to an apply has the new spec with the old status. Generations distinguish them; where a custom
-        kind, or one with a health check, keeps none, only the next observation can decide (decision D24)."""
-        verdict = self.as_found(live, cluster)
-        if verdict.availability is not Availability.AVAILABLE:
-            return verdict
-        by_status = is_custom(live.body) or (bool(self.checks) and live.key.group_kind in self.checks)
-        return not_yet(ObserveText.ONLY_JUST_APPLIED()) if by_status and not reports_generation(live.body) else verdict
+def _after_apply(live: LiveObject, checks: Checks) -> Verdict:
+    """The response to an apply has the new spec with the old status. Generations distinguish them; where a custom kind,
+    or one with a health check, keeps none, only the next observation can decide (decision D24)."""
+    verdict = availability_of(live.body, checks)
+    if verdict.availability is not Availability.AVAILABLE:
+        return verdict
+    by_status = is_custom(live.body) or (bool(checks) and live.key.group_kind in checks)
+    return not_yet(ObserveText.ONLY_JUST_APPLIED()) if by_status and not reports_generation(live.body) else verdict
 
 
-def _of_operation(manifest: Manifest, operation: Operation | None, judge: _Judge) -> ObjectResult:
+def _of_operation(manifest: Manifest, operation: Operation | None, checks: Checks) -> ObjectResult:
     key = manifest.key
     match operation:
         case Keep():
-            return _of_kept(key, operation, judge)
+            return _of_kept(key, operation, checks)
         case Refuse():
             return _compared(key, operation, ObjectState.FAILED)
         case Update():
             # Not performed yet: the object as it was found, for whoever wants to know how it is now.
-            verdict = judge.as_found(operation.live, operation.cluster)
+            verdict = availability_of(operation.live.body, checks)
             return ObjectResult(
                 key, ObjectState.PENDING, None, ObserveText.BEING_APPLIED(), live=operation.live, verdict=verdict
             )
@@ -154,10 +136,10 @@ def _of_operation(manifest: Manifest, operation: Operation | None, judge: _Judge
             return ObjectResult(key, ObjectState.PENDING, None, ObserveText.BEING_APPLIED())
 
 
-def _of_kept(key: ObjectKey, keep: Keep, judge: _Judge) -> ObjectResult:
+def _of_kept(key: ObjectKey, keep: Keep, checks: Checks) -> ObjectResult:
     match keep.code:
         case KeepCode.IN_PLACE:
-            verdict = judge.as_found(keep.live, keep.cluster) if keep.live is not None else None
+            verdict = availability_of(keep.live.body, checks) if keep.live is not None else None
             result = _compared(key, keep, ObjectState.IN_PLACE)
             return result._replace(message="", live=keep.live, verdict=verdict or not_yet(ObserveText.NOT_READ()))
         case KeepCode.FINISHED | KeepCode.HANDED_OVER:
@@ -174,7 +156,6 @@ def _of_kept(key: ObjectKey, keep: Keep, judge: _Judge) -> ObjectResult:
             | KeepCode.KEPT_FOR_SUCCESSOR
             | KeepCode.REMOVAL_HELD
             | KeepCode.ROLLOUT
-            | KeepCode.INTERNAL_ERROR
         ):
             return ObjectResult(key, ObjectState.RETRYING, keep.code, keep.reason)
         case KeepCode.FOLDER | KeepCode.STEP | KeepCode.STEP_RUNS:

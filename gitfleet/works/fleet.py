@@ -15,12 +15,12 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.placing_policy import USUAL_POLICY, PlacingPolicy
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot, SnapshotVariants
 from gitfleet.api.strategies import ApplyStrategy
-from gitfleet.model.failures import Failure, Failures, Subject, attempt
+from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.works.compiled import CompiledOverrides
 from gitfleet.works.matching import as_rolled_out, target_contents
-from gitfleet.works.render import empty_work, render_work
+from gitfleet.works.render import render_work
 
 Works = dict[str, tuple[Work, ...]]
 
@@ -75,15 +75,13 @@ def render_fleet(
             placements[key] = previous
             rendered: Iterable[tuple[MadeOf, Work]] = previous.works.values()
         else:
-            subject, before = Subject.of_placement(key), previous.works if previous is not None else {}
-            placement_failures = Failures()
-            rendered = placement_failures.contain(
-                subject, [], _works_of, record, state.clusters, (overrides, texts), before, placement_failures
-            )
-            if placement_failures.found:
-                failures.note_all(placement_failures)
-            else:
-                placements[key] = Rendered(record, {work.cluster: (made, work) for made, work in rendered})
+            before = previous.works if previous is not None else {}
+            args = record, state.clusters, (overrides, texts), before
+            made_now = failures.contain(Subject.of_placement(key), None, _works_of, *args)
+            if made_now is None:
+                continue
+            rendered = made_now
+            placements[key] = Rendered(record, {work.cluster: (made, work) for made, work in rendered})
         for _, work in rendered:
             works.setdefault(work.cluster, []).append(work)
     memo = WorksMemo(clusters=state.clusters, overrides=state.overrides, placements=placements, policy=policy)
@@ -95,7 +93,6 @@ def _works_of(
     clusters: Mapping[str, MemberCluster],
     shared: tuple[CompiledOverrides, EnvelopeTexts],
     memo: Mapping[str, tuple[MadeOf, Work]],
-    failures: Failures,
 ) -> list[tuple[MadeOf, Work]]:
     overrides, texts = shared
     named = {snapshot.name: snapshot for snapshot in record.resource_snapshots}
@@ -109,13 +106,8 @@ def _works_of(
         made_of = _made_of(binding, snapshot, overrides, cluster)
         previous = memo.get(binding.cluster)
         if previous is None or previous[0] != made_of:
-            subject, member = Subject("Work", str(binding.placement), binding.cluster), as_rolled_out(cluster, binding)
-            snapshot = variants[snapshot.name].of(binding.variants)
-            work = attempt(subject, render_work, binding, snapshot, overrides, member, texts)
-            if isinstance(work, Failure):
-                failures.note(work)
-                work = replace(empty_work(binding, snapshot), error=work.sentence)
-            previous = (made_of, work)
+            chosen, member = variants[snapshot.name].of(binding.variants), as_rolled_out(cluster, binding)
+            previous = (made_of, render_work(binding, chosen, overrides, member, texts))
         works.append(previous)
     return works
 

@@ -12,7 +12,6 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.apply import ApplyRequest
 from gitfleet.apply.claims import index_claims
 from gitfleet.apply.texts import ApplyText
-from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.operations import Create, Delete, Keep, KeepCode, Operation, Refuse, RefuseCode, Update
 from gitfleet.model.removals import Content
 from gitfleet.model.works import Work
@@ -55,14 +54,6 @@ def test_an_update_needs_what_a_creation_needs() -> None:
     asked = {"live": {custom.key: there, ns.key: None}, "inventory": {custom.key: owned(custom, there)}}
     (update, _) = sorted(plan(work(changed, ns), **asked), key=lambda o: o.key.name != "x")
     assert isinstance(update, Update) and update.needs == (ns.key,)
-
-
-def test_a_definition_that_cannot_be_read_defines_nothing_and_is_noted() -> None:
-    odd: Any = object()
-    broken, failures = replace(manifest(CRD), body=odd), Failures()
-    claims = index_claims(ApplyRequest(gate=open_gate("c1"), cluster="c1", works=(work(broken),)), failures)
-    assert claims.crds == {}
-    assert [failure.subject for failure in failures.found] == [Subject.of_object(broken.key)]
 
 
 CM = config_map("cm", a="1")
@@ -153,6 +144,6 @@ def test_whoever_has_an_object_that_two_want_keeps_it() -> None:
 def test_an_object_is_seen_in_the_version_that_is_asked_for() -> None:
     newer = replace(CM.key, version="v2")
     request = ApplyRequest(gate=open_gate("c1"), cluster="c1", live={CM.key: None, newer: THERE})
-    claims = index_claims(request, Failures())
+    claims = index_claims(request)
     assert (claims.live(CM.key), claims.live(newer)) == (None, THERE)
     assert claims.live(replace(CM.key, version="v3")) is THERE

@@ -375,7 +375,7 @@ def test_what_another_placement_has_and_what_could_not_be_seen() -> None:
     assert isinstance(twice[2], Create)
 
 
-def test_an_object_that_cannot_be_judged_is_refused_or_kept_and_the_next_is_planned() -> None:
+def test_an_object_that_cannot_be_judged_is_refused_and_the_next_is_planned() -> None:
     odd: Any = {"metadata": 1}
     broken, other, failures = LiveObject(CM.key, odd), config_map("x"), Failures()
     asked = ApplyRequest(
@@ -391,13 +391,3 @@ def test_an_object_that_cannot_be_judged_is_refused_or_kept_and_the_next_is_plan
     assert failure.subject == Subject.of_object(CM.key, "c1")
     assert refusal == refused(RefuseCode.INTERNAL_ERROR, failure.sentence, None)
     assert created.key == other.key and isinstance(created, Create)
-    failures = Failures()
-    (stays,) = plan_apply(replace(asked, works=(work(),)), failures)
-    assert stays == Keep(
-        cluster="c1",
-        placement=WEB,
-        key=CM.key,
-        reason=ApplyText.STAYS_CANNOT_JUDGED(),
-        code=KeepCode.INTERNAL_ERROR,
-    )
-    assert [found.subject for found in failures.found] == [Subject.of_object(CM.key, "c1")]

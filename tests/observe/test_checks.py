@@ -148,14 +148,14 @@ def test_a_status_that_may_be_older_than_the_apply_does_not_count(
     for wanted, checks in ((FOO, check("example.com/Foo")), (CM, check("ConfigMap"))):
         live = LiveObject(wanted.key, {**wanted.body, "metadata": {"generation": 1}, "status": status})
         applied = replace(done_by_cluster(create(wanted)), live=live)
-        (first,) = results_of(work(wanted), [create(wanted)], [applied], Failures(), checks)
-        (next_one,) = results_of(work(wanted), [kept(wanted, live=live)], [], Failures(), checks)
+        (first,) = results_of(work(wanted), [create(wanted)], [applied], checks)
+        (next_one,) = results_of(work(wanted), [kept(wanted, live=live)], [], checks)
         assert (first.verdict, next_one.verdict) == (after_apply, as_found)
 
 
 def test_what_has_no_check_is_available_as_soon_as_it_is_applied() -> None:
     applied = done_by_cluster(create(CM))
-    (found,) = results_of(work(CM), [create(CM)], [applied], Failures(), check("example.com/Foo"))
+    (found,) = results_of(work(CM), [create(CM)], [applied], check("example.com/Foo"))
     assert found.verdict == Verdict(A)
 
 

@@ -13,7 +13,7 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.apply.texts import ApplyText
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.model.observations import ClusterObservation, LiveObject
+from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Delete, Outcome, OutcomeCode
 from gitfleet.model.state import PlacementRecord
 from gitfleet.observe import Seen, observe_bindings, observe_cluster, observe_clusters
@@ -140,14 +140,6 @@ def test_a_binding_that_is_given_up_says_what_its_cluster_has_not_deleted() -> N
     odd = seen(operations=[replace(gone, key=unhashable)])
     assert observe_bindings(base, odd, T1, failures) is base.bindings
     assert [failure.subject for failure in failures.found] == [Subject("Binding", "web", "c1")]
-
-
-def test_an_object_that_cannot_be_judged_is_noted() -> None:
-    odd: Any = object()
-    failures = Failures()
-    plans = [kept(CM, live=LiveObject(CM.key, odd))]
-    observe_bindings(record(binding()), seen(operations=plans), T1, failures)
-    assert [failure.subject for failure in failures.found] == [Subject.of_object(CM.key, "c1")]
 
 
 def test_a_cluster_that_does_not_answer_is_said_so() -> None:

@@ -10,8 +10,7 @@ import pytest
 from gitfleet.api.bindings import FieldWriter
 from gitfleet.api.placements import PlacementKey
 from gitfleet.apply.texts import ApplyText
-from gitfleet.model.failures import Failures, Subject
-from gitfleet.model.observations import Availability, LiveObject, Verdict
+from gitfleet.model.observations import Availability, Verdict
 from gitfleet.model.operations import Delete, KeepCode, Operation, Outcome, OutcomeCode, Refuse, RefuseCode, Release
 from gitfleet.observe.results import ObjectResult, ObjectState, results_of
 from gitfleet.observe.texts import ObserveText
@@ -61,7 +60,6 @@ def result(wanted: Any, **parts: Any) -> ObjectResult:
                 KeepCode.TERMINATING,
                 KeepCode.STAYS,
                 KeepCode.NAMESPACE_IN_USE,
-                KeepCode.INTERNAL_ERROR,
             )
         ],
         (
@@ -83,7 +81,7 @@ def result(wanted: Any, **parts: Any) -> ObjectResult:
     ],
 )
 def test_what_an_operation_says_of_its_object(operation: Operation, expected: ObjectResult) -> None:
-    assert results_of(work(CM), [operation], [], Failures()) == (expected,)
+    assert results_of(work(CM), [operation], []) == (expected,)
 
 
 READY = {"conditions": [{"type": "Ready", "status": "True"}]}
@@ -125,7 +123,7 @@ BY_GENERATION = {"observedGeneration": 1, **READY}
 )
 def test_what_an_outcome_says_counts_before_its_operation(outcome: Outcome, expected: ObjectResult) -> None:
     wanted = work(CUSTOM if expected.key == CUSTOM.key else CM)
-    assert results_of(wanted, [outcome.operation], [outcome], Failures()) == (expected,)
+    assert results_of(wanted, [outcome.operation], [outcome]) == (expected,)
 
 
 def test_each_object_has_its_own_result_in_the_order_of_the_work() -> None:
@@ -140,24 +138,11 @@ def test_each_object_has_its_own_result_in_the_order_of_the_work() -> None:
     ill = Verdict(N, ObserveText.CONTROLLER_NOT_OBSERVED_LATEST_SPEC())
     first = result(DEPLOYMENT, code=KeepCode.IN_PLACE, live=ILL.live, verdict=ill)
     in_place = result(CM, code=KeepCode.IN_PLACE, live=live(CM), verdict=A)
-    found = results_of(wanted, [kept(CM), ILL, twice], [gone, elsewhere], Failures())
+    found = results_of(wanted, [kept(CM), ILL, twice], [gone, elsewhere])
     assert found == (first, in_place, refusal)
-    applied = results_of(wanted, [create(CM), ILL, twice], [done_by_cluster(create(CM))], Failures())
+    applied = results_of(wanted, [create(CM), ILL, twice], [done_by_cluster(create(CM))])
     assert applied == (first, in_place._replace(code=OutcomeCode.APPLIED), refusal)
-    waits = results_of(work(CM), [create(CM)], [gone, elsewhere], Failures())
+    waits = results_of(work(CM), [create(CM)], [gone, elsewhere])
     assert waits == (result(CM, **PENDING),), "what came of another operation says nothing of this one"
-    alone = results_of(work(CM), [], [done_by_cluster(create(CM))], Failures())
+    alone = results_of(work(CM), [], [done_by_cluster(create(CM))])
     assert alone == (in_place._replace(code=OutcomeCode.APPLIED),)
-
-
-def test_an_object_that_cannot_be_judged_is_not_available_and_says_why() -> None:
-    odd: Any = object()
-    for operation, outcomes in (
-        (kept(CM, live=LiveObject(CM.key, odd)), []),
-        (replace(update(CM), live=LiveObject(CM.key, odd)), []),
-        (create(CM), [done_by_cluster(create(CM), live=LiveObject(CM.key, odd))]),
-    ):
-        failures = Failures()
-        (found,) = results_of(work(CM), [operation], outcomes, failures)
-        assert [failure.subject for failure in failures.found] == [Subject.of_object(CM.key, "c1")]
-        assert found.verdict == Verdict(N, failures.found[0].sentence)

@@ -119,11 +119,6 @@ def is_event(*args: Any) -> bool:
     return bool(args[0].placement == BAD)
 
 
-def is_widget(*args: Any) -> bool:
-    """The first argument is the body of the definition."""
-    return bool(args[0]["metadata"]["name"] == "widgets.bad.example")
-
-
 def is_cluster(*args: Any) -> bool:
     """The first argument is about the cluster `c1`."""
     found = args[0]
@@ -165,7 +160,6 @@ PLACEMENTS: Final = [
     ("gitfleet.apply.plan", "operation_for", is_object),
     ("gitfleet.apply.ledgers", "_settle_one", is_object),
     ("gitfleet.observe.results", "availability_of", is_object),
-    ("gitfleet.apply.claims", "definition_of", is_widget),
     ("gitfleet.status.events", "_placement_events", is_placement),
     ("gitfleet.status.commit_messages", "sentence", is_event),
     ("gitfleet.rollout", "waiting_for", is_placement),
@@ -278,23 +272,6 @@ def test_what_fails_for_one_cluster_changes_nothing_on_the_others(
     run, found = play(poison)
     assert of_other_clusters(found) == of_other_clusters(expected)
     heals(run, poison, clean)
-
-
-def test_an_object_whose_removal_cannot_be_judged_stays_and_the_others_are_done(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    poison = poisoned(monkeypatch, "gitfleet.apply.plan", "prune", lambda entry, *_: entry.key.name == "retired")
-    run, retired = Run(), builders.config_map(BAD, "retired", {"k": "1"})
-    run.world.roll_out(*fleet("app:1"), retired)
-    poison.armed = True
-    run.world.commit(*fleet("app:2"), remove=[retired])
-    run.world.rest()
-    assert poison.raised and run.reports
-    assert all(run.world.live(name, "ConfigMap", "retired", BAD) for name in CLUSTERS)
-    poison.armed = False
-    run.world.advance(seconds=30)
-    run.world.settle()
-    assert not any(run.world.live(name, "ConfigMap", "retired", BAD) for name in CLUSTERS)
 
 
 def test_a_placement_of_which_nobody_can_say_what_it_wants_keeps_all_and_ends_no_removal_beside_it(

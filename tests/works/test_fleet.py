@@ -74,21 +74,6 @@ def test_which_bindings_have_a_work_and_the_next_has_its_own(east: Binding, has_
     }
 
 
-def test_a_work_that_cannot_be_rendered_is_an_error_and_the_others_are_rendered() -> None:
-    """Nothing of it is applied and nothing removed; it is tried again, whatever is kept."""
-    broken: Any = (object(),)
-    state = state_of(
-        at(EAST), at(WEST, resource_snapshot=LATEST.name), snapshots=(replace(OLD, manifests=broken), LATEST)
-    )
-    failures = Failures()
-    works, memo = render_fleet(state, WorksMemo(), failures)
-    (failure,) = failures.found
-    assert failure.subject == Subject("Work", "web", "east")
-    assert [(work.error, work.manifests) for work in works["east"]] == [(failure.sentence, ())]
-    assert [(work.error, work.manifests) for work in works["west"]] == [(None, LATEST.manifests)]
-    assert memo.placements == {}
-
-
 def test_a_placement_that_cannot_be_read_has_no_work_and_the_others_have_theirs() -> None:
     odd: Any = (object(),)
     state, other = state_of(at(EAST)), PlacementKey("", "other")
