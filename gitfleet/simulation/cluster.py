@@ -21,6 +21,7 @@ from gitfleet.ports.clock import Clock
 from gitfleet.ports.properties import Collected
 from gitfleet.ports.transport import Request, Response
 from gitfleet.simulation.bodies import Stored
+from gitfleet.simulation.pods.model import MOST_PODS
 from gitfleet.simulation.refusals import Refused
 from gitfleet.simulation.requests import respond, target_of
 from gitfleet.simulation.server import MemoryServer
@@ -180,7 +181,7 @@ class SimulatedCluster:
             return False
         self.reported = reported
         count = properties.get(NODE_COUNT, "")
-        self._server.nodes = int(count) if count.isdecimal() else 1
+        self._server.nodes = min(int(count), MOST_PODS) if count.isdecimal() else 1
         self._server.kubernetes_version = properties[K8S_VERSION]
         self._server.capacity, self._server.allocatable = usage.capacity, usage.allocatable
         return True

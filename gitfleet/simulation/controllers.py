@@ -16,7 +16,7 @@ from gitfleet.formats.kinds import REVISION
 from gitfleet.simulation import kinds, statuses
 from gitfleet.simulation.bodies import Stored, default_delay
 from gitfleet.simulation.pods import control
-from gitfleet.simulation.pods.model import Controlled, Moment, spec_of
+from gitfleet.simulation.pods.model import KINDS, Controlled, Moment, spec_of
 from gitfleet.simulation.rules import rule_for
 
 
@@ -32,14 +32,9 @@ class Surroundings:
 def start(stored: Stored, kind: kinds.Kind, body: JsonObject, around: Surroundings) -> JsonObject:
     """Start the controllers of an object again: `body`, whose spec has changed, with their first status."""
     key = stored.live.key
-    was_done = stored.done
     stored.first = stored.first and not stored.done
-    if control.has_pods(key.group_kind, body, around.nodes):
-        before, moment = stored.workload, _moment(key, body, around)
-        if before is None and was_done:
-            before = control.settled(key.group_kind, stored.live.body, spec_of(body).get("replicas"), moment)
-        return _taken(stored, body, control.start(key.group_kind, body, before, moment))
-    stored.workload = None
+    if key.group_kind in KINDS:
+        return _taken(stored, body, control.start(key.group_kind, body, stored.workload, _moment(key, body, around)))
     rule = rule_for(around.rules, key, body)
     reports = statuses.has_status(key.group_kind) or (kind.custom and (kind.reports or rule is not None))
     delay = rule.available if rule else default_delay(key, body)
@@ -47,7 +42,7 @@ def start(stored: Stored, kind: kinds.Kind, body: JsonObject, around: Surroundin
     stored.due = around.now + delay if reports and not stored.done and isinstance(delay, timedelta) else None
     if not reports:
         return body
-    progress = statuses.Progress(done=stored.done, first=stored.first, at=around.now, nodes=around.nodes)
+    progress = statuses.Progress(done=stored.done, first=stored.first, at=around.now)
     return statuses.reconciled(key.group_kind, body, progress, reports=kind.custom)
 
 
@@ -57,7 +52,7 @@ def go_on(stored: Stored, around: Surroundings) -> JsonObject:
     if stored.workload is not None:
         return _taken(stored, body, control.go_on(key.group_kind, body, stored.workload, _moment(key, body, around)))
     stored.done, stored.first, stored.due = True, False, None
-    progress = statuses.Progress(done=True, first=False, at=around.now, nodes=around.nodes)
+    progress = statuses.Progress(done=True, first=False, at=around.now)
     return statuses.reconciled(key.group_kind, body, progress, reports=True)
 
 

@@ -37,8 +37,6 @@ _QUERIES: Final = {
 }
 _OWNERS: Final = {"resourceVersion", "managedFields"}
 _PROPAGATIONS: Final = (None, *PropagationPolicy)
-_MOST_NODES: Final = 5000
-"""As many nodes as Kubernetes supports; a file that names more gets so many."""
 _TERM: Final = re.compile(
     r"(?P<absent>!)?(?P<key>[\w./-]+)\s*(?:(?P<is>==?|!=)\s*(?P<value>[\w.-]*)|\s(?P<in>in|notin)\s*\((?P<values>[^()]*)\))?"
 )
@@ -217,8 +215,7 @@ def _nodes(server: MemoryServer) -> Sequence[JsonObject]:
     """The nodes that the cluster's file names: together they have what it has, which the first of them carries."""
     first = {"capacity": server.capacity, "allocatable": server.allocatable}
     return [
-        {"metadata": {"name": f"node-{number}"}, "status": {} if number else first}
-        for number in range(min(server.nodes, _MOST_NODES))
+        {"metadata": {"name": f"node-{number}"}, "status": {} if number else first} for number in range(server.nodes)
     ]
 
 

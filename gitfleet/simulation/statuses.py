@@ -1,7 +1,7 @@
 """What the controllers of a cluster write into an object: one pure function of the object and how far its rollout is.
 
 Every kind has two faces: still rolling out, where KubeFleet's availability rule (kubefleet.md §6) must say no, and
-done, where it must say yes. Meanwhile a workload is as Kubernetes' own rolling update leaves it in the middle.
+done, where it must say yes. Workloads are not here: they have pods.
 """
 
 from __future__ import annotations
@@ -10,13 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
-from math import ceil
 from typing import Any, Final
 
 from gitfleet.api.definitions import CRD
 from gitfleet.api.objects import GroupKind, JsonObject
 from gitfleet.formats import times
-from gitfleet.formats.canonical_json import digest_of
 from gitfleet.simulation.kinds import NAMESPACE, SERVICE
 
 
@@ -24,13 +22,12 @@ from gitfleet.simulation.kinds import NAMESPACE, SERVICE
 class Progress:
     """How far an object is: `done`, or on its way; `first` when it never was done before.
 
-    `at` is the moment of this state, `nodes` the number of nodes of the cluster.
+    `at` is the moment of this state.
     """
 
     done: bool
     first: bool
     at: datetime
-    nodes: int = 1
 
 
 def reconciled(group_kind: GroupKind, body: JsonObject, progress: Progress, *, reports: bool) -> JsonObject:
@@ -52,66 +49,11 @@ def time_text(moment: datetime) -> str:
     return times.time_text(moment.replace(microsecond=0))
 
 
-def _deployment(body: JsonObject, progress: Progress) -> JsonObject:
-    replicas = _replicas(body)
-    if progress.done:
-        counts = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), replicas)
-    elif progress.first:
-        counts = dict.fromkeys(("replicas", "updatedReplicas", "unavailableReplicas"), replicas)
-    else:
-        # maxSurge 25 % rounded up, maxUnavailable 25 % rounded down, as apps/v1 defaults them.
-        surge, missing = ceil(replicas / 4), replicas // 4
-        ready = replicas - missing
-        counts = {"replicas": replicas + surge, "updatedReplicas": min(surge + missing, replicas)}
-        counts |= {"readyReplicas": ready, "availableReplicas": ready, "unavailableReplicas": surge + missing}
-    enough = progress.done or not progress.first
-    reason = "MinimumReplicasAvailable" if enough else "MinimumReplicasUnavailable"
-    progressing = "NewReplicaSetAvailable" if progress.done else "ReplicaSetUpdated"
-    conditions = [
-        _condition("Available", "True" if enough else "False", reason, progress),
-        _condition("Progressing", "True", progressing, progress),
-    ]
-    return _with_status(body, _observed(body, replicas, progress) | _shown(counts) | {"conditions": conditions})
-
-
 def _replica_set(body: JsonObject, progress: Progress) -> JsonObject:
     replicas = _replicas(body)
     ready = _ready(replicas, progress)
     counts = {"readyReplicas": ready, "availableReplicas": ready}
     return _with_status(body, _observed(body, replicas, progress) | {"replicas": replicas} | _shown(counts))
-
-
-def _stateful_set(body: JsonObject, progress: Progress) -> JsonObject:
-    replicas = _replicas(body)
-    template = digest_of((body.get("spec") or {}).get("template"))[:10]
-    update = f"{(body.get('metadata') or {}).get('name')}-{template}"
-    before = str((body.get("status") or {}).get("currentRevision") or update)
-    current = update if progress.done or progress.first else before
-    ready = _ready(replicas, progress)
-    updated = replicas if current == update else max(replicas - ready, 0)
-    status = _observed(body, replicas, progress) | {
-        "replicas": replicas,
-        "currentReplicas": replicas if current == update else ready,
-        "updatedReplicas": updated,
-        "availableReplicas": ready,
-        "currentRevision": current,
-        "updateRevision": update,
-    }
-    return _with_status(body, status | _shown({"readyReplicas": ready}))
-
-
-def _daemon_set(body: JsonObject, progress: Progress) -> JsonObject:
-    nodes = progress.nodes
-    ready = _ready(nodes, progress)
-    updated = nodes if progress.done or progress.first else nodes - ready
-    status = _observed(body, nodes, progress) | {
-        "desiredNumberScheduled": nodes,
-        "currentNumberScheduled": nodes,
-        "numberMisscheduled": 0,
-        "numberReady": ready,
-    }
-    counts = {"updatedNumberScheduled": updated, "numberAvailable": ready, "numberUnavailable": nodes - ready}
-    return _with_status(body, status | _shown(counts))
 
 
 def _job(body: JsonObject, progress: Progress) -> JsonObject:
@@ -180,10 +122,7 @@ def _custom(body: JsonObject, progress: Progress) -> JsonObject:
 
 
 _CONTROLLERS: Final[Mapping[GroupKind, Callable[[JsonObject, Progress], JsonObject]]] = {
-    GroupKind("apps", "Deployment"): _deployment,
     GroupKind("apps", "ReplicaSet"): _replica_set,
-    GroupKind("apps", "StatefulSet"): _stateful_set,
-    GroupKind("apps", "DaemonSet"): _daemon_set,
     GroupKind("batch", "Job"): _job,
     GroupKind("policy", "PodDisruptionBudget"): _budget,
     GroupKind("", "Pod"): _pod,

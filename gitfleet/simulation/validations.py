@@ -11,7 +11,16 @@ from typing import Any, Final
 from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey
 from gitfleet.api.values import name_rule
 from gitfleet.simulation.kinds import undeclared_field
-from gitfleet.simulation.pods.model import DAEMON_SET, DEPLOYMENT, STATEFUL_SET, Spec, section, spec_of
+from gitfleet.simulation.pods.model import (
+    DAEMON_SET,
+    DEPLOYMENT,
+    KINDS,
+    MOST_PODS,
+    STATEFUL_SET,
+    Spec,
+    section,
+    spec_of,
+)
 from gitfleet.simulation.refusals import duplicate, invalid, not_prunable
 
 _SERVICE: Final = GroupKind("", "Service")
@@ -30,9 +39,11 @@ _NEVER_LESS: Final = ("replicas", "minReadySeconds", "progressDeadlineSeconds", 
 
 def invalid_field(group_kind: GroupKind, content: JsonObject) -> tuple[str, str] | None:
     """The dotted path of a field that may not be so, and why; None when all is well."""
+    spec = spec_of(content)
+    if group_kind in KINDS and _whole(spec.get("replicas")) > MOST_PODS:
+        return "spec.replicas", f"a simulated cluster has at most {MOST_PODS} pods of a workload"
     if group_kind not in (DEPLOYMENT, STATEFUL_SET, DAEMON_SET):
         return None
-    spec = spec_of(content)
     for name in _NEVER_LESS:
         if _whole(spec.get(name)) < 0:
             return f"spec.{name}", "must be greater than or equal to 0"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 
 from gitfleet.api.objects import GroupKind, JsonObject, key_of
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
-from gitfleet.formats.canonical_json import json_text, parse_json
 from gitfleet.model.observations import Availability
 from gitfleet.observe import availability_of
 from gitfleet.ports.transport import Request
@@ -21,7 +19,7 @@ from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.cluster import ClusterEvent, SimulatedCluster
 from gitfleet.simulation.fleet import SimulatedFleet
 from gitfleet.simulation.pods.model import MOST_PODS, share
-from gitfleet.simulation.statuses import Progress, reconciled
+from gitfleet.simulation.refusals import Refused
 from tests import builders as make
 from tests.profiles import examples
 from tests.simulation.pods_contract import (
@@ -81,23 +79,6 @@ ORDINARY: dict[str, tuple[GroupKind, Callable[[str, int], dict[str, Any]]]] = {
     "StatefulSet": (GroupKind("apps", "StatefulSet"), lambda image, size: make.stateful_set("app", "web", image, size)),
     "DaemonSet": (GroupKind("apps", "DaemonSet"), lambda image, size: make.daemon_set("app", "web", image)),
 }
-
-
-@pytest.mark.parametrize("kind", ORDINARY)
-@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 8, 11])
-def test_an_ordinary_rollout_has_the_two_faces_of_a_workload(kind: str, size: int) -> None:
-    """What a workload without simulated pods shows (`statuses`) is what pods add up to, at each of the moments."""
-    group_kind, body_of = ORDINARY[kind]
-    lab = Lab(nodes=size)
-    for image, first in (("web:1", True), ("web:2", False)):
-        lab.cluster.apply_by_hand(body_of(image, size))
-        for done in (False, True):
-            live = lab.cluster.get(key_of(body_of(image, size)))
-            assert live is not None
-            progress = Progress(done=done, first=first, at=lab.clock.now(), nodes=size)
-            assert live.body == reconciled(group_kind, live.body, progress, reports=False)
-            assert lab.cluster.next_change() == (None if done else lab.clock.now() + timedelta(seconds=5))
-            lab.clock.advance(5)
 
 
 def test_what_is_kept_in_the_middle_has_settled() -> None:
@@ -305,13 +286,9 @@ def test_names_of_pods_are_their_own() -> None:
     assert len(set(names)) == MOST_PODS
 
 
-def test_a_workload_of_too_many_pods_has_none() -> None:
-    lab, web = Lab(), make.deployment("app", "web", "web:1", 10**9)
-    lab.side.apply(web)
-    lab.clock.advance(5)
-    assert (lab.side.counts(web), lab.side.pods()) == ((10**9,) * 4, [])
-    assert lab.side.changed(web, {"replicas": 3}) == (3, 3, 3, 3)
-    assert len(lab.side.pods()) == 3
+def test_a_workload_of_too_many_pods_is_refused() -> None:
+    with pytest.raises(Refused, match=f"at most {MOST_PODS} pods"):
+        Lab().cluster.apply_by_hand(make.deployment("app", "web", "web:1", MOST_PODS + 1))
 
 
 LARGE: dict[str, JsonObject] = {
@@ -340,26 +317,6 @@ def test_a_large_workload_rolls_out_as_a_whole(kind: str) -> None:
 )  # fmt: skip
 def test_numbers_and_percentages(value: Any, total: int, expected: tuple[int, int]) -> None:
     assert (share(value, "11%", total, up=True), share(value, "11%", total, up=False)) == expected
-
-
-def test_pods_of_a_cluster_that_was_saved_before_it_had_any(tmp_path: Path) -> None:
-    clock, web = ManualClock(), make.deployment("app", "web", "web:1", 4)
-    fleet = SimulatedFleet(clock)
-    for body in (make.namespace("app"), web):
-        fleet.cluster("c1").apply_by_hand(body)
-    clock.advance(5)
-    fleet.save(tmp_path)
-    path = tmp_path / "c1.json"
-    content = parse_json(path.read_bytes())
-    for one in content["objects"]:
-        one.pop("pods", None)
-        one.pop("held", None)
-    path.write_text(json_text(content))
-    loaded = SimulatedFleet.load(tmp_path, clock).cluster("c1")
-    side = Side(loaded, "app", wait=lambda: (clock.advance(5), None)[1], nodes=1)
-    assert side.counts(web) == (4, 4, 4, 4)
-    side.patch(web, template("web:2"))
-    assert side.counts(web) == (2, 3, 5, 3)
 
 
 PATCHES: list[JsonObject] = [

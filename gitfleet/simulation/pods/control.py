@@ -15,13 +15,11 @@ from gitfleet.simulation.pods.model import (
     CLONE_SET,
     DAEMON_SET,
     DEPLOYMENT,
-    MOST_PODS,
     STATEFUL_SET,
     Controlled,
     Moment,
     Status,
     Workload,
-    number,
     spec_of,
 )
 from gitfleet.simulation.pods.stateful_sets import StatefulSetController
@@ -35,21 +33,6 @@ _CONTROLLERS: Final[Mapping[GroupKind, type[Controller]]] = {
     DAEMON_SET: DaemonSetController,
     CLONE_SET: CloneSetController,
 }
-
-
-def has_pods(group_kind: GroupKind, body: JsonObject, nodes: int) -> bool:
-    """Whether the object's pods are simulated: a workload of a size that anybody would run."""
-    if group_kind not in _CONTROLLERS:
-        return False
-    return (nodes if group_kind == DAEMON_SET else number(spec_of(body).get("replicas"), 1)) <= MOST_PODS
-
-
-def settled(group_kind: GroupKind, body: JsonObject, replicas: object, moment: Moment) -> Workload:
-    """The pods of an object that is as its spec wants it, where they are not known: on a cluster that was saved before
-    it had any, or of an object with more than are simulated. There are so many as `replicas` says."""
-    running = {**body, "spec": {**spec_of(body), "paused": False, "replicas": replicas}}
-    at_once = Moment(now=moment.now, nodes=moment.nodes, delay_of=lambda _: timedelta(0))
-    return _controlled(group_kind, running, Work(Workload(moment.now), at_once)).workload
 
 
 def start(group_kind: GroupKind, body: JsonObject, workload: Workload | None, moment: Moment) -> Controlled:

@@ -17,7 +17,7 @@ CLONE_SET: Final = GroupKind("apps.kruise.io", "CloneSet")
 KINDS: Final = frozenset({DEPLOYMENT, STATEFUL_SET, DAEMON_SET, CLONE_SET})
 """The kinds whose pods are simulated."""
 MOST_PODS: Final = 5000
-"""A workload that asks for more than this has no pods here, and only the two faces that `statuses` gives it."""
+"""A workload that asks for more is refused, and a cluster has no more nodes."""
 NEVER_AVAILABLE: Final = 2147483646
 """`minReadySeconds` of at least this (68 years) are never over."""
 
