@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from gitfleet.api.definitions import CRD
-from gitfleet.api.objects import GroupKind, JsonObject, JsonValue
+from gitfleet.api.objects import GroupKind, JsonObject
 from gitfleet.formats.kinds import BUILT_IN_KINDS, KUBERNETES_GROUPS
 
 
@@ -16,7 +16,6 @@ class Kind:
     """One kind as the server serves it. `custom` ones come from a CRD; their lists are atomic to server-side apply.
 
     `generations`: whether metadata.generation is kept. `reports`: whether a controller of it writes a status.
-    `schemas` are those of the versions of a custom one.
     """
 
     plural: str
@@ -25,7 +24,6 @@ class Kind:
     generations: bool = True
     custom: bool = False
     reports: bool = True
-    schemas: Mapping[str, JsonObject] = field(default_factory=dict, compare=False)
 
 
 _NO_GENERATIONS: Final = frozenset(
@@ -71,8 +69,7 @@ _IMMUTABLE: Final[Mapping[GroupKind, tuple[tuple[str, ...], ...]]] = {
 def custom_kind(definition: JsonObject) -> tuple[GroupKind, Kind]:
     """What a CustomResourceDefinition defines."""
     spec = definition.get("spec") or {}
-    declared = spec.get("versions") or ()
-    versions = [version for version in declared if version.get("served", True)]
+    versions = [version for version in spec.get("versions") or () if version.get("served", True)]
     reports = any("status" in (version.get("subresources") or {}) for version in versions)
     group_kind = GroupKind(str(spec.get("group") or ""), str((spec.get("names") or {}).get("kind") or ""))
     return group_kind, Kind(
@@ -81,27 +78,7 @@ def custom_kind(definition: JsonObject) -> tuple[GroupKind, Kind]:
         versions=frozenset(str(version.get("name")) for version in versions),
         custom=True,
         reports=reports,
-        schemas={
-            str(version.get("name")): (version.get("schema") or {}).get("openAPIV3Schema") or {} for version in declared
-        },
     )
-
-
-def undeclared_field(schema: JsonObject, value: JsonValue, path: str = "") -> str:
-    """The path of a field of a custom object that the schema of a version does not have; "" where it has all."""
-    if isinstance(value, list):
-        paths = (undeclared_field(schema.get("items") or {}, item, f"{path}[{at}]") for at, item in enumerate(value))
-        return next(filter(None, paths), "")
-    properties, additional = schema.get("properties"), schema.get("additionalProperties")
-    if not isinstance(value, dict) or schema.get("x-kubernetes-preserve-unknown-fields"):
-        return ""
-    for name, part in value.items():
-        below = (properties or {}).get(name, additional)
-        if below is None or below is False:
-            return f"{path}.{name}"
-        if isinstance(below, dict) and (wrong := undeclared_field(below, part, f"{path}.{name}")):
-            return wrong
-    return ""
 
 
 def immutable_field(group_kind: GroupKind, old: JsonObject, new: JsonObject) -> str | None:

@@ -52,12 +52,6 @@ def bad_request(message: str) -> Refused:
     return Refused(400, "BadRequest", message)
 
 
-def not_prunable(path: str) -> Refused:
-    """What was applied last was in a version of the kind that lacks a field which the object has now."""
-    why = f"failed to convert merged object to last applied version: {path}: field not declared in schema"
-    return Refused(500, "", f"failed to prune fields: {why}")
-
-
 def conflict(group: str, plural: str, name: str, why: str) -> Refused:
     """A precondition does not hold."""
     message = f'Operation cannot be fulfilled on {_qualified(plural, group)} "{name}": {why}'

@@ -44,7 +44,7 @@ from gitfleet.simulation.refusals import (
     not_found,
 )
 from gitfleet.simulation.rules import check_rules, rule_for
-from gitfleet.simulation.validations import check_fields, check_last_version
+from gitfleet.simulation.validations import check_fields
 
 KUBECTL_EDIT: Final = "kubectl-edit"
 """The manager of changes by hand."""
@@ -159,7 +159,6 @@ class MemoryServer:
         managed = owners_of(stored.live.body) if stored else ()
         author = Author(manager=manager, operation=APPLY, api_version=key.api_version, now=now)
         content, owners = applied(live, managed, content_of(body), author, granular=not kind.custom, force=force)
-        check_last_version(kind.schemas, content, next(filter(author.wrote, managed), None), key.api_version)
         current = None if stored is None else stored.live.body["metadata"]
         check_preconditions(key, kind.plural, current, body["metadata"])
         if content is not live:

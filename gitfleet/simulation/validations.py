@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey
 from gitfleet.api.values import name_rule
-from gitfleet.simulation.kinds import undeclared_field
 from gitfleet.simulation.pods.model import (
     DAEMON_SET,
     DEPLOYMENT,
@@ -21,7 +20,7 @@ from gitfleet.simulation.pods.model import (
     section,
     spec_of,
 )
-from gitfleet.simulation.refusals import duplicate, invalid, not_prunable
+from gitfleet.simulation.refusals import duplicate, invalid
 
 _SERVICE: Final = GroupKind("", "Service")
 _PART: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -68,19 +67,6 @@ def check_fields(key: ObjectKey, content: JsonObject) -> None:
         raise invalid(key, *wrong)
     if (twice := duplicate_port(key.group_kind, content)) is not None:
         raise duplicate(key, *twice)
-
-
-def check_last_version(
-    schemas: Mapping[str, JsonObject], content: JsonObject, last: JsonObject | None, api_version: str
-) -> None:
-    """Refused where the version of a custom kind in which the author applied `last` lacks a field that the object has
-    now: the server prunes in that version."""
-    schema = schemas.get(last["apiVersion"].rpartition("/")[2]) if last is not None else None
-    if last is None or schema is None or last["apiVersion"] == api_version:
-        return
-    fields = {name: value for name, value in content.items() if name != "metadata"}
-    if path := undeclared_field(schema, fields):
-        raise not_prunable(path)
 
 
 def duplicate_port(group_kind: GroupKind, content: JsonObject) -> tuple[str, str] | None:

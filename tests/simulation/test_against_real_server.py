@@ -44,17 +44,6 @@ GADGET["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = {
     "type": "object",
     "properties": {"spec": {"type": "object", "properties": SPEC}, "status": {"type": "object"}},
 }
-NEWER = {**SPEC, "more": TEXT}
-GADGET["spec"]["versions"].append(
-    {
-        **GADGET["spec"]["versions"][0],
-        "name": "v2",
-        "storage": False,
-        "schema": {
-            "openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "object", "properties": NEWER}}}
-        },
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -245,11 +234,6 @@ def _refused_everywhere(side: Side, name: str) -> Iterator[tuple[str, tuple[int,
     side.apply(web)
     web["spec"]["selector"]["matchLabels"] = {"x": "y"}
     yield "a field that never changes", side.apply(web)
-    gadget = make.an_object("simulated.example.com/v1", "Gadget", name, spec={"size": "1"})
-    side.apply(gadget)
-    newer = {**gadget, "apiVersion": "simulated.example.com/v2", "spec": {"size": "1", "more": "2"}}
-    moved = f"/apis/simulated.example.com/v2/namespaces/{side.namespace}/gadgets/{name}"
-    yield "a field that the version of before lacks", side.apply(newer, path=moved)
     yield "an expired page", side.send("GET", f"{here}/configmaps", query={"limit": "1", "continue": "garbage"})
 
 
