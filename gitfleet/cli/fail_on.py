@@ -19,18 +19,19 @@ from gitfleet.formats.near_names import did_you_mean
 from gitfleet.formats.sentences import agreeing, counted
 
 DEFAULT: Final = "errors"
-_PLAIN: Final = ("errors", "unreachable", "held")
-_COUNTED: Final = ("create", "update", "delete", "refuse", "leave", "scaleDown")
-_SHARED: Final = ("update", "delete", "leave")
-_WORDS: Final = (*_PLAIN, *_COUNTED, "none")
-_CONDITION: Final = re.compile(r"(?P<word>[^<>=%\s]*)\s*(?:(?P<sign>[<>=]+)\s*(?P<limit>[^%]*?)\s*(?P<percent>%?))?")
-_LIMIT: Final = re.compile(r"[0-9]{1,9}")
-_VERBS: Final = {
-    "create": CliText.WOULD_CREATED(),
-    "update": CliText.WOULD_UPDATED(),
-    "delete": CliText.WOULD_DELETED(),
-    "refuse": CliText.WOULD_REFUSED(),
+_FORMS: Final = {
+    "errors": "",
+    "unreachable": "",
+    "held": "",
+    "create": ">",
+    "refuse": ">",
+    "scaleDown": ">",
+    "update": ">%",
+    "delete": ">%",
+    "leave": ">%",
 }
+"""Whether a number may stand behind a word, and a share."""
+_CONDITION: Final = re.compile(r"(\w*)(?:\s*(>)\s*([0-9]{1,9})\s*(%?))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,41 +54,19 @@ class Condition:
 
 
 def read_conditions(text: str) -> tuple[Condition, ...]:
-    """The conditions that a comma list names; ValueError with one sentence for a spelling that says nothing known."""
-    conditions = tuple(_condition(part.strip()) for part in text.split(","))
-    if any(condition.word == "none" for condition in conditions):
-        if len(conditions) > 1:
-            raise ValueError(CliText.NONE_STANDS_ALONE())
+    """The conditions that a comma list names; ValueError with one sentence for what is none."""
+    if text.strip() == "none":
         return ()
-    return conditions
+    return tuple(_condition(part.strip()) for part in text.split(","))
 
 
 def _condition(text: str) -> Condition:
     match = _CONDITION.fullmatch(text)
-    word = match["word"] if match else text
-    if match is None or word not in _WORDS:
-        raise ValueError(_unknown(word or text))
-    if match["sign"] is None:
-        return Condition(word)
-    if word not in _COUNTED:
-        raise ValueError(CliText.TAKES_NO_NUMBER(word=word))
-    if match["sign"] != ">":
-        raise ValueError(CliText.ONLY_KNOWN(text=text, word=word, found=match["limit"] or 10, found_2=match["percent"]))
-    if not _LIMIT.fullmatch(match["limit"]):
-        raise ValueError(CliText.BEHIND_STANDS_WHOLE_NUMBER(text=text, word=word))
-    limit, percent = int(match["limit"]), bool(match["percent"])
-    if percent and word not in _SHARED:
-        raise ValueError(CliText.TAKES_NUMBER_SHARE_ALONE(text=text, word=word, shared=" and ".join(_SHARED)))
-    if percent and limit > 100:
-        raise ValueError(CliText.NEVER_MET_NO_SHARE_MORE(text=text))
-    return Condition(word, limit, percent)
-
-
-def _unknown(word: str) -> str:
-    if not word:
-        return CliText.EMPTY_CONDITION_BETWEEN_COMMAS()
-    meant = did_you_mean(word, _WORDS, f"there are {', '.join(_WORDS)}")
-    return CliText.NO_CONDITION(word=word, meant=meant)
+    word, sign, limit, percent = match.groups("") if match else ("", "", "", "")
+    if word in _FORMS and _FORMS[word].startswith(sign + percent):
+        return Condition(word, int(limit or 0), bool(percent))
+    meant = did_you_mean(word, _FORMS.keys() - {word}, CliText.CONDITIONS_ARE())
+    raise ValueError(CliText.NO_CONDITION(text=text, meant=meant))
 
 
 def _counted(word: str, document: Mapping[str, Any]) -> tuple[int, int, str]:
@@ -115,5 +94,5 @@ def _counted(word: str, document: Mapping[str, Any]) -> tuple[int, int, str]:
         return number, 0, f"{counted(number, 'workload')} {CliText.WOULD_SCALED_DOWN()}"
     number, placed = risk[word]["objects"], risk["placed"]
     percent = risk[word]["percent"]
-    share = f" of {placed} placed ({percent:g}%)" if word in _SHARED and percent is not None else ""
-    return number, placed, f"{counted(number, 'object')}{share} {_VERBS[word]}"
+    share = f" of {placed} placed ({percent:g}%)" if "%" in _FORMS[word] and percent is not None else ""
+    return number, placed, f"{counted(number, 'object')}{share} would be {word}d"

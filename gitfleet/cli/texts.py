@@ -15,7 +15,6 @@ class CliText(TextTable):
     ALREADY_NOTHING_COMMITTED = "{branch} has it already; nothing is committed"
     APPLIED_NOT_AVAILABLE = "applied, not available"
     BASE_ASKS_NO_CLUSTER = "--base counts what a commit has as there: it cannot go with --clusters {clusters}"
-    BEHIND_STANDS_WHOLE_NUMBER = '"{text}": behind ">" stands a whole number, or one with "%", as in {word}>10'
     BLOCKED_CHANGES_NOTHING = "blocked: {placement} changes nothing on {tuple}: {message}"
     CACHE_FOLDER_CANNOT_MADE = "the cache folder {folder} cannot be made: {strerror}"
     CACHE_FOLDER_CANNOT_WRITTEN = "the cache folder {folder} cannot be written"
@@ -32,6 +31,9 @@ class CliText(TextTable):
     COMMENT_PULL_REQUEST = "comment on pull request {number} of {repository}: {done}"
     COMMITTED_AS_BY = "committed to {branch} as {commit} by {email}{merge}"
     COMMIT_HAS = "the commit has {count}"
+    CONDITIONS_ARE = (
+        "there are errors, unreachable, held, create>N, refuse>N, scaleDown>N, update>N%, delete>N%, leave>N%; and none"
+    )
     CONFIG_REPO_ONE_COMMIT_MAIN = (
         "The config repo is {repo}: one commit on main with clusters, placements, overrides and resources."
     )
@@ -40,7 +42,6 @@ class CliText(TextTable):
     DEFECT_GITFLEET = "This is a defect of gitfleet {version}; {where}"
     DIV_CLASS_ROW_SPAN_CLASS = '<div class="row"><span class="name">{escape}</span><span class="bar">{bar}</span></div>'
     EDIT_COMMIT_FILE = "Edit and commit a file in {where}, then:"
-    EMPTY_CONDITION_BETWEEN_COMMAS = "there is an empty condition between the commas"
     ERRORS_KEEPS_LAST_GOOD_VERSION = "What has errors keeps its last good version."
     ERROR_FLEET_CONFIG_REPO = "An error in the fleet's config repo"
     ERROR_NOT_COMPARED = "error: {one} was not compared: {one_2}"
@@ -135,10 +136,8 @@ class CliText(TextTable):
     NAME_EMPTY_ABSENT_FOLDER_OUT = "name an empty or absent folder with --out"
     NAME_FORGE_FORGE = "name the forge with --forge"
     NAME_TEAMS_CODEOWNERS = "  edit .{forge}/CODEOWNERS: name your teams"
-    NEVER_MET_NO_SHARE_MORE = '"{text}" can never be met: no share is more than 100%'
     NEWER_COMMITS_NOT_RECONCILED_YET = "newer commits are not reconciled yet: {otherwise}"
     NEXT_RECONCILE_TAKES_UP_FREEZE = "the next reconcile takes up what they freeze and lift"
-    NONE_STANDS_ALONE = '"none" stands alone: with it nothing makes the plan fail'
     NOTHING_CHANGES_BUT_REMOVALS_HELD = "Nothing changes but for removals that are held."
     NOTHING_MOVES_ANY_MORE = "nothing moves any more"
     NOTHING_NEW_REPORT = "nothing new to report"
@@ -163,7 +162,7 @@ class CliText(TextTable):
     NOT_SCHEDULED_POLICY_DEMANDS = "Not scheduled as the policy demands: {code_span}"
     NO_CLUSTER = 'there is no cluster "{cluster}"'
     NO_COMMAND = 'there is no command "{args}"; {meant}'
-    NO_CONDITION = '"{word}" is no condition; {meant}'
+    NO_CONDITION = '"{text}" is no condition; {meant}'
     NO_DIFFERENCE = "no difference in {count}"
     NO_HOLD = 'there is no hold "{name}"'
     NO_HOME_FOLDER_KEEP_CACHE = "there is no home folder to keep the cache in"
@@ -179,7 +178,6 @@ class CliText(TextTable):
     NO_VARIANT = "no variant matches, so the cluster gets nothing of the folder"
     NO_WORK_TREE_READ_HERE = "{repo} has no work tree that can be read here"
     ONCE_UNTIL_SETTLED_EXCLUDE_EACH = "--once and --until-settled exclude each other"
-    ONLY_KNOWN = '"{text}": only ">" is known, as in {word}>{found}{found_2}'
     O_JSON_ONE_DOCUMENT_NEEDS = (
         "-o json is one document and needs an end: add --once or --until-settled, or use -o jsonl"
     )
@@ -238,8 +236,6 @@ class CliText(TextTable):
     STDOUT_CANNOT_WRITTEN = "stdout cannot be written: {strerror}"
     STOPPED_BEFORE_EVERYTHING_SETTLED = "stopped before everything was settled"
     TAKES_BACK_SNAPSHOT = "{made} takes {placement} back to snapshot {index} {how}"
-    TAKES_NO_NUMBER = '"{word}" takes no number: write it alone'
-    TAKES_NUMBER_SHARE_ALONE = '"{text}": {word} takes a number, a share is of {shared} alone'
     TAKE_OUT_SPEC_POLICY_CLUSTERNAMES = "take {cluster} out of its spec.policy.clusterNames"
     TAKE_PLACEMENT_BACK_OLDER_SNAPSHOT = "Take a placement back to an older snapshot."
     TAKE_PLACEMENT_OFF_CLUSTER = "Take a placement off a cluster, once."
@@ -266,10 +262,6 @@ class CliText(TextTable):
     )
     WOULD_BE_REFUSED = "{count} would be refused"
     WOULD_CHANGE = "What would change that: {row}"
-    WOULD_CREATED = "would be created"
-    WOULD_DELETED = "would be deleted"
     WOULD_LEAVE_FLEET = "{number} of {count} would leave the fleet"
-    WOULD_REFUSED = "would be refused"
     WOULD_SCALED_DOWN = "would be scaled down below the manifest"
-    WOULD_UPDATED = "would be updated"
     WRITE_EACH_CLUSTER_FINAL_MANIFESTS = "Write each cluster's final manifests as files."
