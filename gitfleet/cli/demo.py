@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import shutil
 import sys
@@ -18,7 +17,6 @@ from gitfleet.cli.texts import CliText
 from gitfleet.errors import BadInput
 
 _MARK = ".gitfleet-demo"
-_LINK = re.compile(r"\[(`[^`]*`)\]\([^)]*\)")
 
 
 @options.command("gitfleet demo", "gitfleet demo --dir /tmp/demo")
@@ -40,11 +38,11 @@ def demo(directory: Path) -> int:
     cache = directory / "cache"
     settings = options.settings_for(str(repo), cache_dir=cache, simulate_unconnected=True)
     with hub.open_workspace(settings) as workspace:
-        with progress_for("text", live=True) as progress:
+        with progress_for("text") as progress:
             result = workspace.runner(progress.on_event).until_settled(120.0)
         readme = workspace.state_file("README.md")
     click.echo("")
-    _print_markdown(readme)
+    click.echo(readme)
     where, program = shlex.quote(str(repo)), _program()
     say(CliText.GITFLEET_WROTE_BRANCH_GITFLEET_STATE())
     say(CliText.GET_CRP_C(program=program, where=where))
@@ -78,14 +76,3 @@ def _clear(directory: Path) -> None:
         raise BadInput(
             CliText.CANNOT_USED(directory=directory, strerror=error.strerror), hint=CliText.NAME_ANOTHER_FOLDER_DIR()
         ) from error
-
-
-def _print_markdown(text: str) -> None:
-    """The page as it stands in a file, or laid out for a terminal."""
-    if not sys.stdout.isatty():
-        click.echo(text)
-        return
-    from rich.console import Console
-    from rich.markdown import Markdown
-
-    Console().print(Markdown(_LINK.sub(r"\1", text)))

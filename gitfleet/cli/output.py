@@ -21,12 +21,6 @@ def print_json(document: Any) -> None:
     click.echo(json_text(document, indent=True))
 
 
-def print_json_line(document: Any) -> None:
-    """One JSON object on a line of its own, at once."""
-    click.echo(json_text(document))
-    sys.stdout.flush()
-
-
 def print_yaml(document: Any) -> None:
     """One YAML document."""
     click.echo(yaml_text(document, sort_keys=False, blocks=True).rstrip("\n"))

@@ -1,23 +1,21 @@
-"""Events as they happen: as short lines for people, on a terminal with bars below them, or as JSON."""
+"""Events as they happen: as short lines for people, or as JSON."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
+
+import click
 
 from gitfleet.api.conditions import ConditionType, Reason
 from gitfleet.api.workload_records import BatchState, RollingState
-from gitfleet.cli.messages import folded
-from gitfleet.cli.output import print_json, print_json_line, printable, show
+from gitfleet.cli.output import print_json, show
 from gitfleet.cli.texts import CliText
+from gitfleet.formats.canonical_json import json_text
 from gitfleet.formats.sentences import counted
 from gitfleet.model.events import Event, EventType
 from gitfleet.status import sentence
-
-if TYPE_CHECKING:
-    from rich.progress import Progress as RichProgress
 
 _BATCH_STEPS = (BatchState.VERIFYING, BatchState.FINALIZING)
 """What comes after the pods of a batch have changed, and before its end."""
@@ -35,21 +33,12 @@ class Progress(Protocol):
 
 
 @contextmanager
-def progress_for(output: str, *, live: bool = False, without: Collection[EventType] = ()) -> Iterator[Progress]:
-    """What shows events as `text`, `jsonl` or `json`; with `live` each at once, and on a terminal with bars below. Text
-    is `without` the types of events that the caller shows otherwise."""
-    shown: Progress
-    if output in ("json", "jsonl"):
-        shown = AsJson(as_lines=output == "jsonl")
-    elif live and sys.stdout.isatty():
-        with _bars() as bars:
-            shown = ProgressBars(bars, without)
-            yield shown
-            shown.finish()
-        return
-    else:
-        shown = Lines(show, without)
-    yield AtOnce(shown) if live else shown
+def progress_for(output: str, *, without: Collection[EventType] = ()) -> Iterator[Progress]:
+    """What shows events as `text`, `jsonl` or `json`. Text is `without` the types of events that the caller shows
+    otherwise."""
+    text = output not in ("json", "jsonl")
+    shown: Progress = Lines(show, without) if text else AsJson(as_lines=output == "jsonl")
+    yield shown
     shown.finish()
 
 
@@ -63,7 +52,7 @@ class AsJson:
     def on_event(self, event: Event, at: float | None = None) -> None:
         """See Progress."""
         if self._as_lines:
-            print_json_line(event.to_json(at))
+            click.echo(json_text(event.to_json(at)))
         else:
             self._events.append(event.to_json(at))
 
@@ -123,56 +112,6 @@ class Lines:
 
 def _same_place(first: Event, second: Event) -> bool:
     return (first.placement, first.cluster) == (second.placement, second.cluster)
-
-
-class ProgressBars:
-    """Lines above, and below them how many of each placement's clusters are available with what they are to have."""
-
-    def __init__(self, bars: RichProgress, without: Collection[EventType] = ()) -> None:
-        self._bars = bars
-        self._lines = Lines(self._print, without)
-        self._tasks: dict[str, Any] = {}
-        self._available: dict[str, dict[str, bool]] = {}
-
-    def on_event(self, event: Event, at: float | None = None) -> None:
-        """See Progress."""
-        self._lines.on_event(event, at)
-        if event.placement is None or event.cluster is None:
-            return
-        clusters = self._available.setdefault(event.placement, {})
-        if event.type in (EventType.SCHEDULED, EventType.BOUND, EventType.UPDATING):
-            clusters[event.cluster] = False
-        elif event.type in (EventType.UNSCHEDULED, EventType.REMOVED):
-            clusters.pop(event.cluster, None)
-        elif event.type == EventType.AVAILABLE:
-            clusters[event.cluster] = bool(event.fields["value"])
-        if event.placement not in self._tasks:
-            self._tasks[event.placement] = self._bars.add_task(event.placement, total=len(clusters))
-        self._bars.update(self._tasks[event.placement], total=len(clusters), completed=sum(clusters.values()))
-
-    def finish(self) -> None:
-        """See Progress."""
-        self._lines.finish()
-
-    def _print(self, line: str) -> None:
-        line = folded(printable(line), "  ", sys.stdout)
-        self._bars.console.print(line, markup=False, highlight=False, soft_wrap=True)
-
-
-class AtOnce:
-    """Leaves nothing in a buffer: whoever follows a pipe sees each event when it happens."""
-
-    def __init__(self, inner: Progress) -> None:
-        self._inner = inner
-
-    def on_event(self, event: Event, at: float | None = None) -> None:
-        """See Progress."""
-        self._inner.on_event(event, at)
-        sys.stdout.flush()
-
-    def finish(self) -> None:
-        """See Progress."""
-        self._inner.finish()
 
 
 def line_of(event: Event, *, virtual: bool = False) -> str:
@@ -235,20 +174,3 @@ def ending_of(end: Event) -> str:
     """The last event of a simulation, as a sentence."""
     settled = end.fields["reason"] == "settled"
     return CliText.NOTHING_MOVES_ANY_MORE() if settled else CliText.STOPPED_BEFORE_EVERYTHING_SETTLED()
-
-
-@contextmanager
-def _bars() -> Iterator[RichProgress]:
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-    from rich.progress import Progress as RichProgress
-    from rich.text import Text
-
-    class Name(TextColumn):
-        """A placement's name as it is, never as markup."""
-
-        def render(self, task: Any) -> Text:
-            return Text(printable(task.description))
-
-    columns = (Name(""), BarColumn(bar_width=24), MofNCompleteColumn(), TextColumn("clusters available"))
-    with RichProgress(*columns, transient=True) as bars:
-        yield bars

@@ -102,7 +102,7 @@ def _ending(settings: Settings, output: str, timeout: float, *, once: bool) -> i
     with (
         _opened(settings) as (workspace, ending),
         calling_out(workspace, settings.outbound) as calls,
-        progress_for(output, live=True, without=(EventType.FAULT,)) as progress,
+        progress_for(output, without=(EventType.FAULT,)) as progress,
     ):
         runner = workspace.runner(progress.on_event)
         result = runner.once() if once else runner.until_settled(timeout)
@@ -167,7 +167,7 @@ def _continuous(settings: Settings, watched: Watched, output: str) -> int:
             stack.enter_context(watching_clusters(workspace))
             workspace.pulse.listeners.append(lines.note_commit)
             if log_format == "plain" or output != "text":
-                shown.append(stack.enter_context(progress_for(output, live=True)).on_event)
+                shown.append(stack.enter_context(progress_for(output)).on_event)
             listen = stack.enter_context(listened(workspace, settings, watched, secrets, partial(_show, shown)))
             does = "is reconciling" if workspace.wake.leads() else CliText.STARTS_RECONCILES_ONCE_LEADS()
             log.info(CliText.GITFLEET_CTRL_C_SIGTERM_ENDS(), __version__, does)

@@ -93,14 +93,6 @@ def test_errors_of_one_cause_are_one_folded_line(fleet: Path) -> None:
     assert max(map(len, lines)) <= 80, lines
 
 
-def test_a_run_shows_bars_and_cleans_up(fleet: Path) -> None:
-    screen = on_a_terminal("run", "--until-settled", fleet)
-
-    assert "clusters available" in screen and "4/4" in screen
-    assert screen.count("\x1b[?25l") == screen.count("\x1b[?25h") > 0
-    assert "web: us-east-1 available" in screen
-
-
 def test_hostile_texts_reach_no_terminal(fleet: Path) -> None:
     commit(fleet, {HOSTILE_PATH: HOSTILE})
     for words in (("validate", fleet), ("plan", "--clusters", "none", fleet)):
