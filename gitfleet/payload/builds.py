@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import posixpath
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
@@ -29,15 +29,15 @@ from gitfleet.ports.helm import Chart, HelmRenderer
 from gitfleet.ports.kustomize import KustomizeBuilder
 from gitfleet.ports.repos import TreeEntry
 
-TRY_SECONDS: Final = (1.0, 5.0, 60.0)
-"""The limit of each try: a pass makes all but the last one, and none while a folder that had fewer tries waits."""
-_LAST: Final = len(TRY_SECONDS) - 1
-_MOST_WAITED: Final = 300.0
-"""Seconds that slow folders may take of a process that waits for them. A try may take half of what is left."""
-_SHARE: Final = 0.5
-"""So much of the time is spent on folders that turn out to take longer."""
+TRY_SECONDS: Final = 5.0
+"""What a pass gives a build; one that takes longer is made beside the passes."""
+WHOLE_SECONDS: Final = 60.0
+"""After these a build is ended."""
 _MOST_AT_ONCE: Final = 15.0
-"""Seconds of a pass that such folders may take."""
+_MOST_WAITED: Final = 300.0
+"""Seconds that slow folders may take of a pass, and of a process that waits for them."""
+_NOT_SLOW: Final = 1.0
+"""A build that takes less costs nothing of that."""
 _PAUSES: Final = Curve.growing(60.0, 2.0, 3600.0)
 """Before a build that was ended at its limit is tried again."""
 _FORGOTTEN_AFTER: Final = 3600.0
@@ -53,15 +53,12 @@ _Work: TypeAlias = Callable[[], bytes]
 
 @dataclass(slots=True, kw_only=True)
 class _Build:
-    """One build: its output, or why there is none; `waits` while it is under way or will be. `level` is that of its
-    next try."""
+    """A slow build: its output, or why there is none; `waits` while it is under way or will be."""
 
-    key: str
     name: str
     used_at: float
-    level: int = 0
-    output: bytes | None = None
     error: GitfleetError
+    output: bytes | None = None
     waits: bool = False
     tries: int = 0
     again: float = 0.0
@@ -80,65 +77,49 @@ class SlowBuilds:
     _builds: dict[str, _Build] = field(default_factory=dict)
     _queue: list[tuple[_Build, _Work]] = field(default_factory=list)
     _workers: int = 0
-    _missed: dict[str, _Build] = field(default_factory=dict)
-    """What this pass has to do without."""
-    _missed_before: dict[str, _Build] = field(default_factory=dict)
-    _seconds_left: float = _MOST_WAITED
-    _since: float = 0.0
+    _missed: dict[str, str] = field(default_factory=dict)
+    """What this pass has to do without, by key."""
+    _is_unfinished: bool = False
+    _taken: float = 0.0
+    """Seconds that slow builds have taken of this pass, or of this process."""
 
-    def output(self, name: str, key: str, works: Sequence[_Work], tool: str = "") -> bytes:
-        """The output of a build, called `name`, by one of `works`, each of which is ended at its limit of TRY_SECONDS.
+    def output(self, name: str, key: str, quick: _Work, whole: _Work, tool: str = "") -> bytes:
+        """The output of a build, called `name`: `quick` is ended after TRY_SECONDS, `whole` after WHOLE_SECONDS.
         RetryLater while there is none. The key and the `tool` determine an output that is cached; "": none is."""
         if self.cache is not None and tool:
             stored = f"built-{tool}-{key}"
             cached = self.cache.get_many([stored]).get(stored)
             if cached is not None:
                 return cached
-            works = [partial(_stored, self.cache, stored, work) for work in works]
-        return self._built(name, key, works)
+            quick, whole = (partial(_stored, self.cache, stored, work) for work in (quick, whole))
+        return self._built(name, key, quick, whole)
 
-    def _built(self, name: str, key: str, works: Sequence[_Work]) -> bytes:
-        now = self.clock.monotonic()
+    def _built(self, name: str, key: str, quick: _Work, whole: _Work) -> bytes:
+        began = self.clock.monotonic()
         with self._changed:
-            build = self._builds.get(key)
-            if build is None:
-                build = _Build(key=key, name=name, used_at=now, error=RetryLater(PayloadText.STILL_BUILT()))
-            if build.level >= _LAST:
-                return self._of(build, now, works[_LAST])
-            level = self._level(build, now)
-        try:
-            return works[level]()
-        except RetryLater as error:
-            with self._changed:
-                self._builds[key], build.level = build, level + 1
-                if self.on_done is None:
-                    build.level, build.error = _LAST, error
-                return self._of(build, now, works[_LAST])
-        finally:
-            with self._changed:
-                took = self.clock.monotonic() - now
-                self._seconds_left -= took if took >= TRY_SECONDS[0] else 0.0
-
-    def _level(self, build: _Build, now: float) -> int:
-        """The level of the try that may be made now; RetryLater where none may."""
-        if self.on_done is None:
-            levels = [level for level, seconds in enumerate(TRY_SECONDS) if seconds * 2 <= self._seconds_left]
-            if not levels:
+            if (build := self._builds.get(key)) is not None:
+                return self._of(key, build, whole)
+            if self.on_done is None and self._taken + WHOLE_SECONDS > _MOST_WAITED:
                 raise RetryLater(PayloadText.NOT_BUILT_OTHERS_TOOK(seconds=_MOST_WAITED))
-            return levels[-1]
-        self._seconds_left = min(_MOST_AT_ONCE, self._seconds_left + (now - self._since) * _SHARE)
-        self._since = now
-        fewest = min((missed.level for missed in self._missed_before.values()), default=_LAST)
-        if build.level > fewest or self._seconds_left < TRY_SECONDS[build.level]:
-            self._missed[build.key] = build  # a later pass tries it
-            raise build.error
-        return build.level
+            if self.on_done is not None and self._taken + TRY_SECONDS > _MOST_AT_ONCE:
+                self._missed[key] = name  # a later pass tries it
+                raise RetryLater(PayloadText.STILL_BUILT())
+        try:
+            return whole() if self.on_done is None else quick()
+        except RetryLater as error:
+            reason = error if self.on_done is None else RetryLater(PayloadText.STILL_BUILT())
+            with self._changed:
+                build = self._builds[key] = _Build(name=name, used_at=began, error=reason)
+                return self._of(key, build, whole)
+        finally:
+            took = self.clock.monotonic() - began
+            self._taken += took if took >= _NOT_SLOW else 0.0
 
     def waiting(self) -> tuple[str, ...]:
         """What a pass, which calls this at its end, had to do without, in one sentence."""
         with self._changed:
-            self._missed_before, self._missed = self._missed, {}
-            names = sorted({build.name for build in self._missed_before.values()})
+            names, self._missed, self._taken = sorted({*self._missed.values()}), {}, 0.0
+            self._is_unfinished = bool(names)
         return (PayloadText.FOLDERS_STILL_BUILT(names=named_briefly(names, 3)),) if names else ()
 
     def wait(self, seconds: float, stopped: Callable[[], bool]) -> bool:
@@ -146,27 +127,23 @@ class SlowBuilds:
         and until it is stopped; whether the last pass had to do without something."""
         end = self.clock.monotonic() + seconds
         with self._changed:
-            only_workers = all(build.level == _LAST for build in self._missed_before.values())
-            while only_workers and self._workers and not stopped() and self.clock.monotonic() < end:
+            while self._is_unfinished and self._workers and not stopped() and self.clock.monotonic() < end:
                 self._changed.wait(_POLL_SECONDS)
-            if self._missed_before and not stopped():
-                self._changed.wait(_POLL_SECONDS)  # nothing is under way, but the next pass may try more
-            return bool(self._missed_before)
+            return self._is_unfinished
 
-    def _of(self, build: _Build, now: float, whole: _Work) -> bytes:
-        build.used_at = now
+    def _of(self, key: str, build: _Build, whole: _Work) -> bytes:
+        build.used_at = self.clock.monotonic()
         lasting = build.output is not None or not isinstance(build.error, RetryLater)
-        due = not lasting and not build.waits and now >= build.again and self.on_done is not None
-        if due and build.level == _LAST and len(self._queue) < _MOST_QUEUED:
+        due = not (lasting or build.waits) and build.used_at >= build.again and self.on_done is not None
+        if due and len(self._queue) < _MOST_QUEUED:
             build.waits = True
             self._queue.append((build, whole))
             if self._workers < _WORKERS:
                 self._workers += 1
                 threading.Thread(target=self._work, name="builds", daemon=True).start()
+        self._missed.pop(key, None)
         if build.waits or due:
-            self._missed[build.key] = build
-        else:
-            self._missed.pop(build.key, None)
+            self._missed[key] = build.name
         if build.output is None:
             raise build.error.with_traceback(None)
         return build.output
@@ -209,40 +186,38 @@ def _stored(cache: BlobCache, key: str, work: _Work) -> bytes:
     return output
 
 
-def _unknown() -> str:
-    return ""
-
-
 @dataclass(frozen=True, slots=True)
 class SlowKustomize:
-    """A KustomizeBuilder of several, one for each limit of TRY_SECONDS. `tool` says which program builds."""
+    """A KustomizeBuilder of two, one for each limit. `tool` says which program builds."""
 
     slow: SlowBuilds
-    builders: Sequence[KustomizeBuilder]
-    tool: Callable[[], str] = _unknown
+    quick: KustomizeBuilder
+    whole: KustomizeBuilder
+    tool: Callable[[], str] = str
 
     def build(self, folder: str, files: Mapping[str, bytes]) -> bytes:
         """KustomizeBuilder.build."""
         key = _digest("kustomize", folder, *(part for path in sorted(files) for part in (path, files[path])))
-        works = [partial(builder.build, folder, files) for builder in self.builders]
-        return self.slow.output(folder, key, works, self.tool())
+        quick, whole = (partial(builder.build, folder, files) for builder in (self.quick, self.whole))
+        return self.slow.output(folder, key, quick, whole, self.tool())
 
 
 @dataclass(frozen=True, slots=True)
 class SlowHelm:
-    """A HelmRenderer of several, one for each limit of TRY_SECONDS. `tool` says which program renders."""
+    """A HelmRenderer of two, one for each limit. `tool` says which program renders."""
 
     slow: SlowBuilds
-    renderers: Sequence[HelmRenderer]
-    tool: Callable[[], str] = _unknown
+    quick: HelmRenderer
+    whole: HelmRenderer
+    tool: Callable[[], str] = str
 
     def render(self, chart: Chart) -> bytes:
         """HelmRenderer.render."""
         files = (part for path in sorted(chart.files) for part in (path, chart.files[path]))
         named = (chart.release, chart.namespace, chart.kube_version, str(chart.skip_crds), *chart.api_versions)
         key = _digest("helm", *named, *files, *chart.values)
-        works = [partial(renderer.render, chart) for renderer in self.renderers]
-        return self.slow.output(f"the release {chart.release}", key, works, self.tool())
+        quick, whole = (partial(renderer.render, chart) for renderer in (self.quick, self.whole))
+        return self.slow.output(f"the release {chart.release}", key, quick, whole, self.tool())
 
 
 def _digest(*parts: str | bytes) -> str:

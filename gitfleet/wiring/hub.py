@@ -43,7 +43,7 @@ from gitfleet.loop.driver import Driver, Publishers
 from gitfleet.loop.runner import Wake
 from gitfleet.loop.workspace import Workspace
 from gitfleet.model.events import Event
-from gitfleet.payload.builds import TRY_SECONDS, Builds, SlowBuilds, SlowHelm, SlowKustomize
+from gitfleet.payload.builds import TRY_SECONDS, WHOLE_SECONDS, Builds, SlowBuilds, SlowHelm, SlowKustomize
 from gitfleet.payload.helm import Charts
 from gitfleet.payload.kustomize import Kustomizer
 from gitfleet.ports.caches import BlobCache
@@ -170,10 +170,10 @@ def _configure(providers: _ListedProviders, workers: Workers, config: FleetConfi
 def folder_builds(cache: BlobCache | None = None) -> Builds:
     """What builds folders of the payload, by the programs of this machine; outputs are kept in the cache."""
     slow = SlowBuilds(clock=SystemClock(), cache=cache)
-    kustomize = SlowKustomize(
-        slow, [KustomizeProgram(seconds=seconds) for seconds in TRY_SECONDS], partial(fingerprint, *KUSTOMIZE)
-    )
-    helm = SlowHelm(slow, [HelmProgram(seconds=seconds) for seconds in TRY_SECONDS], partial(fingerprint, "helm"))
+    kustomizers = (KustomizeProgram(seconds=TRY_SECONDS), KustomizeProgram(seconds=WHOLE_SECONDS))
+    kustomize = SlowKustomize(slow, *kustomizers, partial(fingerprint, *KUSTOMIZE))
+    renderers = (HelmProgram(seconds=TRY_SECONDS), HelmProgram(seconds=WHOLE_SECONDS))
+    helm = SlowHelm(slow, *renderers, partial(fingerprint, "helm"))
     return Builds(kustomizer=Kustomizer(kustomize, helm), charts=Charts(helm), slow=slow)
 
 

@@ -156,7 +156,7 @@ def test_an_output_is_kept_for_other_processes_by_its_input_and_the_tool() -> No
 
     def build(tool: str, content: bytes = b"apiVersion: v1\n") -> bytes:
         slow = SlowBuilds(clock=ManualClock(), cache=cache)
-        return SlowKustomize(slow, [builder] * 3, lambda: tool).build("x", {"x/a.yaml": content})
+        return SlowKustomize(slow, builder, builder, lambda: tool).build("x", {"x/a.yaml": content})
 
     assert build("kustomize-1") == build("kustomize-1") == b"apiVersion: v1\n"
     assert len(builder.builds) == 1
@@ -177,5 +177,5 @@ def test_a_chart_is_rendered_once_for_several_processes() -> None:
     cache, helm = MemoryCache(), Rendering()
     chart = Chart(release="web", namespace="apps", files={}, kube_version="1.36.0")
     for _ in range(2):
-        SlowHelm(SlowBuilds(clock=ManualClock(), cache=cache), [helm] * 3, lambda: "helm-1").render(chart)
+        SlowHelm(SlowBuilds(clock=ManualClock(), cache=cache), helm, helm, lambda: "helm-1").render(chart)
     assert len(helm.charts) == 1
