@@ -30,13 +30,10 @@ _DEEPEST: Final = 8
 _SCHEMA: Final = "values.schema.json"
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 _META_SCHEMA: Final = re.compile(r"https?://json-schema\.org/[-a-z0-9/]*schema#?")
-_COMMENT: Final = re.compile(rb"-?\s*/\*")
-_END_OF_COMMENT: Final = re.compile(rb"\s*-?\}\}")
 _WORD: Final = re.compile(
-    rb'\}\}|"(?:\\.|[^"\\\n])*+"|\\"(?:\\[^"]|[^"\\\n])*+\\"|`[^`]*+`|\\[\\"]|(?<![\w.$])now(?!\w)', re.DOTALL
+    rb'\\"(?:\\[^"]|[^"\\\n])*+\\"|\\.|"(?:\\.|[^"\\\n])*+"|`[^`]*+`|(?<![\w.$])now(?!\w)', re.DOTALL
 )
-"""What decides where an action ends: strings, in a text of YAML or JSON with escaped quotes, and of what is in none its
-end and `now`. No alternative gives back what it took."""
+"""What is in an action: escapes and strings, and of what is in none `now`. No alternative gives back what it took."""
 _ANOTHER_TIME: Final = b"(toDate `2006-01-02` `2001-02-03`)"
 """Without quotes, so that it may stand in a text of a template (`tpl`) or of JSON."""
 
@@ -53,39 +50,14 @@ def chart_files(files: Mapping[str, bytes]) -> dict[str, bytes]:
 def at_another_time(content: bytes) -> bytes:
     """A template in which `now` is a moment long ago: what it renders to differs where it depends on the time.
 
-    In time that grows as the content does, whatever it is: any file of a chart may say anything. From the first action
-    on that does not end, its strings and comments apart, there are neither.
+    In time that grows as the content does, whatever it is: any file of a chart may say anything.
     """
-    if b"now" not in content:
-        return content
-    made: list[bytes] = []
-    place, is_sound = 0, True
-    while (start := content.find(b"{{", place)) >= 0:
-        end = _end_of_action(content, start + 2) if is_sound else 0
-        is_sound = end > 0
-        if not is_sound and (end := content.find(b"}}", start + 2) + 2) < start + 2:
-            break
-        made += (content[place:start], _WORD.sub(_word_at_another_time, content[start:end]))
-        place = end
-    return b"".join((*made, content[place:]))
+    return b"}}".join(map(_action_at_another_time, content.split(b"}}")))
 
 
-def _end_of_action(content: bytes, start: int) -> int:
-    """Where an action ends; 0 where it does not."""
-    if begun := _COMMENT.match(content, start):
-        closing = content.find(b"*/", begun.end())
-        ended = _END_OF_COMMENT.match(content, closing + 2) if closing >= 0 else None
-        return ended.end() if ended else 0
-    return next((word.end() for word in _WORD.finditer(content, start) if word[0] == b"}}"), 0)
-
-
-def _word_at_another_time(word: re.Match[bytes]) -> bytes:
-    text = word[0]
-    if text == b"now":
-        return _ANOTHER_TIME
-    quote = text[: text.find(b'"') + 1] if text.startswith((b'"', b'\\"')) else b""
-    inner = len(quote)
-    return quote + at_another_time(text[inner:-inner]) + quote if inner and len(text) > inner else text
+def _action_at_another_time(text: bytes) -> bytes:
+    before, start, action = text.partition(b"{{")
+    return before + start + _WORD.sub(lambda word: _ANOTHER_TIME if word[0] == b"now" else word[0], action)
 
 
 @dataclass(slots=True)
