@@ -36,7 +36,7 @@ NAME = "metadata.name: " + ApprovalsText.ANSWERS_NO_NOW(what="request", name="{}
 
 
 @pytest.mark.parametrize(
-    "name", ["go-canery", "go-after-canery", "go-prod", "go", "canary", "og-canary", "go-canary-2", "go-before-canary"]
+    "name", ["go-canery", "go-after-canery", "go-prod", "go", "canary", "go-canary-2", "go-before-canary"]
 )
 def test_a_name_that_may_be_meant_for_what_waits(name: str) -> None:
     assert said(AFTER, name) == f"ClusterApprovalRequest/{name}: {NAME.format('go-canary')}"
