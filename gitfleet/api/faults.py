@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from dataclasses import field as declared
@@ -17,8 +16,7 @@ from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.sentences import and_more, counted
 from gitfleet.formats.text_table import Sentence
 
-MOST_OF_A_FILE: Final = 100
-MOST_IN_ALL: Final = 1000
+MOST_LISTED: Final = 1000
 LONGEST_NAME: Final = 300
 LONGEST_MESSAGE: Final = 1000
 _CAUSE_DIGITS: Final = 12
@@ -124,38 +122,23 @@ def warning_of(origin: Origin | None, name: str, message: str, path: str = "") -
 
 
 def listed(faults: Iterable[Fault]) -> tuple[Fault, ...]:
-    """The faults that are kept and shown, each once and sorted by place: the first MOST_OF_A_FILE of each file and
-    MOST_IN_ALL altogether, errors before warnings. A sentence for each file, and one for the files of which nothing is
-    listed, says how many more there are. Names and messages are cut at LONGEST_NAME and LONGEST_MESSAGE characters."""
+    """The faults that are kept and shown, each once and sorted by place: the first MOST_LISTED, errors before warnings,
+    and a sentence that says how many more there are. Names and messages are cut at LONGEST_NAME and LONGEST_MESSAGE
+    characters."""
     ordered = sorted({_cut(fault) for fault in faults}, key=lambda fault: (not is_error(fault), fault))
-    seen: Counter[str] = Counter()
-    chosen: list[Fault] = []
-    unlisted: dict[str, list[Fault]] = {}
-    for fault in ordered:
-        if len(chosen) < MOST_IN_ALL and seen[fault.path] < MOST_OF_A_FILE:
-            seen[fault.path] += 1
-            chosen.append(fault)
-        else:
-            unlisted.setdefault(fault.path, []).append(fault)
-    chosen += [_more(hidden, ApiText.THIS_FILE_HAS()) for path, hidden in unlisted.items() if path in seen]
-    if unseen := {path: hidden for path, hidden in unlisted.items() if path not in seen}:
-        files = ApiText.THIS_FILE_HAS() if len(unseen) == 1 else ApiText.FILE_OTHERS(count=len(unseen) - 1)
-        chosen.append(_more(sorted(fault for hidden in unseen.values() for fault in hidden), files))
+    chosen, others = ordered[:MOST_LISTED], ordered[MOST_LISTED:]
+    if others:
+        errors = sum(map(is_error, others))
+        counts = [(errors, "error"), (len(others) - errors, "warning")]
+        numbers = " and ".join(counted(count, f"more {word}") for count, word in counts if count)
+        sentence = ApiText.NOT_LISTED_HERE(numbers=numbers)
+        chosen.append(Fault(others[0].path, others[0].line, "", "", sentence, others[0].severity))
     return tuple(sorted(chosen))
 
 
-def are_all_listed(faults: Sequence[Fault], path: str) -> bool:
-    """Whether `listed` left out nothing of a file."""
-    return len(faults) <= MOST_IN_ALL and sum(fault.path == path for fault in faults) <= MOST_OF_A_FILE
-
-
-def _more(faults: Sequence[Fault], where: str) -> Fault:
-    """The sentence that stands for faults that are not listed, at the first of them."""
-    errors = sum(map(is_error, faults))
-    counts = [(errors, "error"), (len(faults) - errors, "warning")]
-    numbers = " and ".join(counted(count, f"more {word}") for count, word in counts if count)
-    message = ApiText.NOT_LISTED_HERE(where=where, why=numbers)
-    return Fault(faults[0].path, faults[0].line, "", "", message, Severity.ERROR if errors else Severity.WARNING)
+def are_all_listed(faults: Sequence[Fault]) -> bool:
+    """Whether `listed` left out nothing."""
+    return len(faults) <= MOST_LISTED
 
 
 def _cut(fault: Fault) -> Fault:

@@ -40,7 +40,6 @@ class ApiText(FaultTable):
     EMPTY_PART_DOUBLED_FINAL_SLASH = "has an empty part, by a doubled or final slash; remove the slash"
     FIELD_JSON_POINTER = "the field, as a JSON pointer"
     FILE_COMMAND_GIVEN = "it is a file that a command is given"
-    FILE_OTHERS = "this file and {count} others have"
     FILLED_SERVER_GITFLEET = "filled in by a server or by gitfleet; let through and not taken where people wrote it"
     GITFLEET_SCHEMA_LISTS_KINDS = "{meant}`gitfleet schema` lists the kinds"
     INDEX_NO_LIST = "has an index that no list has; correct it"
@@ -186,7 +185,7 @@ class ApiText(FaultTable):
     NOT_KNOWN_FIELD = "is not a known field; {hint}"
     NOT_LATER_FROM = "is not later than `from`; correct one of them"
     NOT_LISTED = "a {kind} is not listed"
-    NOT_LISTED_HERE = "{where} {why}, not listed here; correct what is listed first"
+    NOT_LISTED_HERE = "not listed here: {numbers}; correct what is listed first"
     NOT_OBJECT = "is not an object"
     NOT_OBJECT_METADATA_NOT_MAPPING = "is not an object: its metadata is not a mapping"
     NOT_PATH_FILE = "is not the path of a file"
@@ -248,7 +247,6 @@ class ApiText(FaultTable):
         "is targetRevision; name the snapshot with the older content, or leave it out"
     )
     TARGET_NAME_WORKLOAD_OLDER_CONTENT = "is the target; name the workload with the older content, or leave it out"
-    THIS_FILE_HAS = "this file has"
     VARIANT_NEVER_MATCHES = 'matches every cluster, so variant "{name}" after it never matches; move it to the end'
     WHAT_IS_DONE = "what is done"
     WITHOUT_VALUE_PUTS_NULL = "{op} without a value puts null there; add the value"

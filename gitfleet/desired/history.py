@@ -89,7 +89,7 @@ class History:
         """Whether an object was in force before this commit, which does not change its file."""
         changed, accepted, path = self._request.changed, self._request.accepted, item.origin.path
         is_same = accepted.observed_commit is not None and changed is not None and path not in changed
-        return is_same and are_all_listed(accepted.faults, path) and not self._was_refused(item)
+        return is_same and are_all_listed(accepted.faults) and not self._was_refused(item)
 
     def _was_refused(self, item: ReadObject) -> bool:
         return item.label in self._refused_labels.get(item.origin.path, ())
@@ -136,7 +136,7 @@ class History:
         if reading is None:
             return
         counts = Counter(item.identity for item in reading.objects)
-        all_listed = are_all_listed(self._request.accepted.faults, path)
+        all_listed = are_all_listed(self._request.accepted.faults)
         for item in reading.objects:
             was_taken = all_listed or self._accepted(item.identity, path) or item.identity in self.placed
             is_sound = not self._was_refused(item) or counts[item.identity] > 1 or isinstance(item.value, FleetConfig)

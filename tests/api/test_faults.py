@@ -8,10 +8,10 @@ from gitfleet.api.annotations import Location
 from gitfleet.api.faults import (
     LONGEST_MESSAGE,
     LONGEST_NAME,
-    MOST_IN_ALL,
-    MOST_OF_A_FILE,
+    MOST_LISTED,
     Fault,
     Severity,
+    are_all_listed,
     by_cause,
     fault_at,
     fault_from,
@@ -26,48 +26,25 @@ def faults(path: str, errors: int, warnings: int = 0) -> list[Fault]:
     return [Fault(path, line, "Kind/name", "", "no", severity) for line, severity in enumerate(severities, 1)]
 
 
-def summaries(found: tuple[Fault, ...]) -> list[tuple[str, int, str, str]]:
-    return [(f.path, f.line, f.severity.value, f.message.partition(",")[0]) for f in found if f.message != "no"]
-
-
 @pytest.mark.parametrize(
-    ("given", "count", "said"),
+    ("given", "left_out"),
     [
-        ([], 0, []),
-        (faults("b.yaml", 2) * 2 + faults("a.yaml", 1), 3, []),
-        (faults("a.yaml", MOST_OF_A_FILE), 100, []),
-        (faults("a.yaml", MOST_OF_A_FILE + 1), 101, [("a.yaml", 101, "error", (ApiText.THIS_FILE_HAS() +
-            " 1 more error"))]),
-        (faults("a.yaml", 3, 200), 101, [("a.yaml", 98, "warning", (ApiText.THIS_FILE_HAS() + " 103 more warnings"))]),
+        (faults("b.yaml", 2) * 2 + faults("a.yaml", 1), None),
+        (faults("a.yaml", MOST_LISTED), None),
+        (faults("a.yaml", 3, MOST_LISTED), ("a.yaml", 998, "warning", "3 more warnings")),
         (
-            faults("a.yaml", 101, 2), 101,
-            [("a.yaml", 103, "error", (ApiText.THIS_FILE_HAS() + " 1 more error and 2 more warnings"))],
-        ),
-        (
-            [fault for n in range(1002) for fault in faults(f"{n:04}.yaml", 1, 1)], 1003,
-            [
-                ("0000.yaml", 1, "warning", (ApiText.THIS_FILE_HAS() + " 1 more warning")),
-                ("1000.yaml", 1, "error", (ApiText.FILE_OTHERS(count="1") + " 2 more errors and 2 more warnings")),
-            ],
-        ),
-        (
-            faults("w.yaml", 0, 1) + [fault for n in range(1000) for fault in faults(f"{n:04}.yaml", 1)], 1001,
-            [("w.yaml", 1, "warning", (ApiText.THIS_FILE_HAS() + " 1 more warning"))],
+            [fault for n in range(1002) for fault in faults(f"{n:04}.yaml", 1, 1)],
+            ("1000.yaml", 2, "error", "2 more errors and 1002 more warnings"),
         ),
     ],
-)  # fmt: skip
-def test_faults_beyond_the_limits_are_counted(
-    given: list[Fault], count: int, said: list[tuple[str, int, str, str]]
-) -> None:
+)
+def test_faults_beyond_the_limit_are_counted(given: list[Fault], left_out: tuple[str, int, str, str] | None) -> None:
     found = listed(given)
-    assert list(found) == sorted(found)
-    assert (summaries(found)[:1] + summaries(found)[-1:] if len(said) == 2 else summaries(found)) == said
-    assert len([f for f in found if f.message == "no"]) == min(MOST_IN_ALL, count - (len(said) if count < 1001 else 0))
-
-
-def test_every_error_is_listed_before_any_warning() -> None:
-    found = listed([fault for n in range(40) for fault in faults(f"{n}.yaml", 30, 100)])
-    assert sum(f.message == "no" and f.severity is Severity.ERROR for f in found) == 1000
+    assert list(found) == sorted(found) and are_all_listed(found) == (left_out is None)
+    said = [(fault.path, fault.line, fault.severity.value, fault.message) for fault in found if fault.message != "no"]
+    expected = [(*left_out[:3], ApiText.NOT_LISTED_HERE(numbers=left_out[3]))] if left_out is not None else []
+    assert said == expected
+    assert len(found) - len(said) == min(MOST_LISTED, len(set(given)))
 
 
 def test_long_texts_are_cut() -> None:
