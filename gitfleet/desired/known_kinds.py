@@ -17,8 +17,7 @@ from gitfleet.api.kinds import KINDS
 from gitfleet.api.objects import GroupKind, Manifest, ObjectKey
 from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.kinds import BUILT_IN_KINDS, KUBERNETES_GROUPS
-from gitfleet.formats.near_names import is_near, likeness, nearest
-from gitfleet.formats.yaml_scalars import shown
+from gitfleet.formats.near_names import is_near, nearest
 
 API_FIELDS: Final[Mapping[str, Location]] = {
     "group": ("apiVersion",),
@@ -63,36 +62,22 @@ class KnownKinds:
         return self._unknown(group, kind) if is_misspelt else None
 
     def meant(self, group: str, kind: str) -> GroupKind | None:
-        """The known kind that a group and kind most resemble; None when they resemble none."""
-        groups: dict[str, list[str]] = {}
-        for group_kind in self.versions:
-            groups.setdefault(group_kind.group, []).append(group_kind.kind)
-        if (nearest_kind := _nearest_kind(kind, groups.get(group, ()))) is not None:
-            return GroupKind(group, nearest_kind)
-        matches = [
-            GroupKind(candidate, near)
-            for candidate, kinds in groups.items()
-            if (near := _nearest_kind(kind, kinds)) is not None
-            and (near.lower() == kind.lower() or is_near(candidate, group))
-        ]
-        return max(matches, key=lambda match: (_near(match.group, group), _is_served(match), match), default=None)
+        """The known kind that is meant: of the same group and nearly the same name, or of this name in another group;
+        None when there is none."""
+        near = _nearest_kind(kind, (known.kind for known in self.versions if known.group == group))
+        if near is not None:
+            return GroupKind(group, near)
+        namesakes = (known for known in self.versions if known.kind.lower() == kind.lower())
+        return max(namesakes, key=lambda known: (is_near(known.group, group), _is_served(known), known), default=None)
 
     def _unknown(self, group: str, kind: str) -> Misnamed:
         meant = self.meant(group, kind)
         if meant is None:
-            if is_kubernetes_group(group):
-                return Misnamed("kind", DesiredText.NOT_KIND_CORRECT(in_words=_in_words(group)))
-            preface = DesiredText.KIND_REPO_NEITHER_DEFINITION_NOR(in_words=_in_words(group))
-            return Misnamed("kind", DesiredText.NOTHING_SELECTED_CORRECT(known=preface))
+            return Misnamed("kind", DesiredText.NO_KNOWN_KIND())
         version = self.versions[meant][0]
         api_version = f"{meant.group}/{version}" if meant.group else version
-        if meant.kind == kind:
-            sentence = DesiredText.NO_KIND_YOU_MEAN(kind=kind, in_words=_in_words(meant.group), api_version=api_version)
-            return Misnamed("group", sentence)
-        elsewhere = "" if meant.group == group else f" of {_in_words(meant.group)}, {api_version}"
-        return Misnamed(
-            "kind", DesiredText.NOT_KIND_YOU_MEAN(in_words=_in_words(group), meant=meant.kind, elsewhere=elsewhere)
-        )
+        sentence = DesiredText.KIND_YOU_MEAN(kind=meant.kind, api_version=api_version)
+        return Misnamed("group" if meant.kind == kind else "kind", sentence)
 
 
 def kinds_with(manifests: Iterable[Manifest], further: Iterable[ObjectKey] = ()) -> KnownKinds:
@@ -133,14 +118,6 @@ def _nearest_kind(kind: str, names: Iterable[str]) -> str | None:
     return by_word[near] if near is not None else None
 
 
-def _near(first: str, second: str) -> float:
-    return likeness(first, second) if is_near(first, second) else 0.0
-
-
 def _is_served(kind: GroupKind) -> bool:
     row = BUILT_IN_KINDS.get((kind.group, kind.kind))
     return row is None or bool(row.versions)
-
-
-def _in_words(group: str) -> str:
-    return f"group {shown(group)}" if group else DesiredText.CORE_GROUP()

@@ -32,7 +32,6 @@ class DesiredText(FaultTable):
     CLUSTERS_NOT_REFUSE_OBJECTS = "clusters that do not have it refuse its objects"
     CLUSTER_SCOPED_KIND = "{selector} is a cluster-scoped kind; select it in a ClusterResourcePlacement"
     COMMIT_MORE_FILES_READ = "the commit has more than {max_files} files to read; ignore some in {ignore_file}"
-    CORE_GROUP = "the core group"
     CORRECT_ADD = "correct it, or add it"
     CORRECT_ADD_MANIFEST = "correct it, add its manifest, or say in `clusters` where it lives already"
     CORRECT_IT = "{wrong}; correct it"
@@ -68,9 +67,7 @@ class DesiredText(FaultTable):
     IF_NONE_GITFLEET_FILES = "; if it is none of gitfleet's files, ignore it in {ignore_file}"
     IS_SCALED = "is {scaled_by}"
     KIND_NEVER_PLACED = "is a kind that is never placed; remove the selector"
-    KIND_REPO_NEITHER_DEFINITION_NOR = (
-        "is a kind of {in_words} of which the repo has neither a definition nor an object, so that "
-    )
+    KIND_YOU_MEAN = "names no kind that Kubernetes or the repo defines; did you mean {kind} of {api_version}?"
     KIND_NO_LONGER_SERVED = "is of no version of {kind} that Kubernetes {release} serves; remove the object"
     LABEL_DIFFERS_BY_VARIANT = (
         "reads a label that differs by variant; all variants of {key} are selected if one of them matches"
@@ -132,7 +129,6 @@ class DesiredText(FaultTable):
     NOTHING_OVERRIDDEN = "nothing is overridden"
     NOTHING_PLACED = "nothing is placed there"
     NOTHING_ROLLED_OUT = "nothing is rolled out"
-    NOTHING_SELECTED_CORRECT = "{known}nothing is selected; correct it, or add one of them"
     NOT_AFTER_BATCH_LASTBATCHTOROLLOUT = (
         "is not after batch {partition} (lastBatchToRollout), so it cannot change while the rollout runs"
     )
@@ -140,9 +136,7 @@ class DesiredText(FaultTable):
     NOT_GITIGNORE_PATTERN = "is not a gitignore pattern; correct it or remove the line"
     NOT_GO_CLUSTER_SCOPED_KIND = "does not go with {kind}, which is a cluster-scoped kind; remove it"
     NOT_GROUP_YOU_MEAN = "is not the group of {name}; did you mean {group}/{versions}?"
-    NOT_KIND_CORRECT = "is not a kind of {in_words}; correct it"
     NOT_KIND_GITFLEET_READS = "is not a kind of {group} that gitfleet reads; {hint}"
-    NOT_KIND_YOU_MEAN = "is not a kind of {in_words}; did you mean {meant}{elsewhere}?"
     NOT_MAPPING_NO_OBJECT = "is not a mapping, so it is no object; write apiVersion, kind and metadata"
     NOT_UTF_TEXT = "is not UTF-8 text; save the file as UTF-8"
     NOT_VERSION_GITFLEET_READS = "is not a version of {kind} that gitfleet reads; use {group}/{versions}"
@@ -157,11 +151,11 @@ class DesiredText(FaultTable):
         "is no file of at most {max_file_bytes} bytes, so that none of its rules is read; put the rules here"
     )
     NO_KEY_API_SERVER_TAKES = "is no key that an API server takes: use letters, digits, -, _ and .; rename it"
+    NO_KNOWN_KIND = "names no kind that Kubernetes or the repo defines; correct it, or add its definition"
     NO_KIND_ROLLOUT_MOVE = "is no kind that a rollout can move; name one of {kinds}"
     NO_KIND_ROLLOUT_MOVE_ITSELF = (
         "is no kind that a rollout can move by itself ({kinds} are); correct it, or install a handler of"
     )
-    NO_KIND_YOU_MEAN = "has no kind {kind}; did you mean {in_words}, {api_version}?"
     NO_NAMESPACE_MANIFEST_REPO = (
         "has no Namespace manifest in the repo; add one for {name} (with kustomize, list it under `resources`), "
         "write createNamespace: true in a {folder_file} with this namespace, or correct the name{near}"

@@ -19,7 +19,7 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     """The known name that a name was probably meant to be, None where none is near; of several equally near ones the
     first by alphabet."""
     near = [candidate for candidate in sorted(set(names)) if is_near(candidate, name)]
-    return max(near, key=lambda candidate: likeness(candidate, name), default=None)
+    return max(near, key=lambda candidate: _likeness(candidate, name), default=None)
 
 
 def did_you_mean(name: str, names: Iterable[str], otherwise: str) -> str:
@@ -50,6 +50,6 @@ def is_near(first: str, second: str) -> bool:
     return matcher.quick_ratio() >= _NEAR and matcher.ratio() >= _NEAR
 
 
-def likeness(first: str, second: str) -> float:
+def _likeness(first: str, second: str) -> float:
     """How much two names are alike, from 0 to 1, whatever their case."""
     return SequenceMatcher(None, first.lower(), second.lower()).ratio()

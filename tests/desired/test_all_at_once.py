@@ -29,16 +29,12 @@ def between(files: dict[str, str]) -> list[str]:
     return [line for line in faults_of(files) if not line.startswith(("broken", "y.yaml"))]
 
 
-NOT_A_KIND = DesiredText.NOT_KIND_YOU_MEAN(in_words="%s", meant="", elsewhere="%s")
-
-
 @pytest.mark.parametrize("broken", [BROKEN, UNREADABLE])
 @pytest.mark.parametrize(
     ("files", "expected"),
     [
         ({"resources/a.yaml": CONFIG}, NO_NAMESPACE),
-        ({"x.yaml": SELECTING % ("''", "Namespce")}, UNKNOWN + NOT_A_KIND % (DesiredText.CORE_GROUP(), "Namespace")),
-        ({"x.yaml": SELECTING % ("apps", "Deploymnt")}, UNKNOWN + NOT_A_KIND % ("group apps", "Deployment")),
+        ({"x.yaml": SELECTING % ("''", "Namespce")}, UNKNOWN + DesiredText.KIND_YOU_MEAN(kind="Namespace", api_version="v1")),
     ],
 )
 def test_errors_between_objects_show_beside_an_object_that_cannot_be_read(

@@ -61,8 +61,7 @@ KEY = DesiredText.NO_KEY_API_SERVER_TAKES()
             ("4: data: " + DesiredText.MUST_MAPPING_CORRECT()),
         ]),
         (payload("Sceret", metadata={"annotations": "no"}), [
-            ("2: kind: " + DesiredText.NOT_KIND_YOU_MEAN(in_words=DesiredText.CORE_GROUP(), meant="",
-                elsewhere="Secret")),
+            ("2: kind: " + DesiredText.KIND_YOU_MEAN(kind="Secret", api_version="v1")),
             ("3: metadata.annotations: " + DesiredText.MUST_MAPPING_STRINGS()),
         ]),
         ("apiVersion: v1\nkind: ConfigMap\nmetadata: oops\ndata: oops\n", [
@@ -95,7 +94,7 @@ ROLE = "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: 
             + "\n---\n{apiVersion: v1, kind: ConfigMp, metadata: {name: m, namespace: shop}}",
             (
                 "object 2: kind "
-                + DesiredText.NOT_KIND_YOU_MEAN(in_words=DesiredText.CORE_GROUP(), meant="", elsewhere="ConfigMap")
+                + DesiredText.KIND_YOU_MEAN(kind="ConfigMap", api_version="v1")
             ),
         ),
         (

@@ -194,7 +194,7 @@ def test_a_rule_about_a_kind_that_nobody_knows_is_warned_of() -> None:
     assert found == [
         (
             f"{where}: "
-            + DesiredText.NOT_KIND_YOU_MEAN(in_words=DesiredText.CORE_GROUP(), meant="", elsewhere="Secret")
+            + DesiredText.KIND_YOU_MEAN(kind="Secret", api_version="v1")
             + " (warning)"
         )
     ]
@@ -207,7 +207,7 @@ def test_a_health_check_of_a_kind_that_nobody_knows_is_warned_of() -> None:
     assert found == [
         (
             f"{where}: "
-            + DesiredText.NOT_KIND_YOU_MEAN(in_words="group apps", meant="", elsewhere="Deployment")
+            + DesiredText.KIND_YOU_MEAN(kind="Deployment", api_version="apps/v1")
             + " (warning)"
         )
     ]

@@ -246,8 +246,7 @@ EU, US = ({"matchLabels": {"zone": zone}} for zone in ("eu", "us"))
                {"rolloutBatches": [{"replicas": 1, "batchRolloutWebhooks": [GOES_BACK]}]}))),
         # Kinds of workloads.
         ({PATH: trait(targetRef={**DEPLOYMENT, "kind": "Deploymnet", "name": "api"})},
-         [AT(5, ("spec.targetRef.kind: " + DesiredText.NOT_KIND_YOU_MEAN(in_words="group apps", meant="",
-             elsewhere="Deployment")))]),
+         [AT(5, ("spec.targetRef.kind: " + DesiredText.KIND_YOU_MEAN(kind="Deployment", api_version="apps/v1")))]),
         ({PATH: trait(targetRef={"apiVersion": "apps.kruise.io/v1alpha1", "kind": "CloneSet", "name": "api"},
                       clusters={})}, []),
         ({PATH: trait(targetRef={"apiVersion": "v1", "kind": "Secret", "name": "api"})},

@@ -80,7 +80,7 @@ def test_a_kind_that_only_clusters_have_is_refused_until_the_repo_has_objects_of
     world.roll_out(builders.namespace("web"), selecting(WIDGET))
     (fault,) = world.state().faults
     assert (fault.severity, fault.field) == ("error", "spec.resourceSelectors[1].kind")
-    assert part(DesiredText.KIND_REPO_NEITHER_DEFINITION_NOR) in fault.message
+    assert fault.message == DesiredText.NO_KNOWN_KIND()
     assert world.live("c1", "Namespace", "web") is None
     world.roll_out(widget())
     assert world.live("c1", "Widget", "web", "web") is not None
