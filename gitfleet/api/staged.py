@@ -239,6 +239,8 @@ class Approval(Authored):
 
 
 EVICTION: Final = "ClusterResourcePlacementEviction"
+DECIDED_ELSEWHERE: Final = ApiText.DECIDED_BEFORE_CAME_HERE()
+"""Why nothing is done for an eviction that came with conditions, as the end of a sentence."""
 
 
 @document("spec", identify=lambda _: (_API_VERSION, EVICTION))
@@ -271,13 +273,6 @@ class Eviction(Authored):
     def is_over(self) -> bool:
         """Whether conditions say anything of it: where they were written it may have been carried out, or will be."""
         return bool(self.conditions)
-
-    @property
-    def elsewhere(self) -> str:
-        """Why nothing is done for one that came with conditions, as the end of a sentence."""
-        ends = [(self.executed, Status.UNKNOWN), (self.valid, Status.TRUE)]
-        is_clear = any(condition is not None and condition.status is not open_ for condition, open_ in ends)
-        return f"{('was' if is_clear else ApiText.MAY_HAVE_BEEN())} {ApiText.DECIDED_BEFORE_CAME_HERE()}"
 
     @property
     def was_executed(self) -> bool:

@@ -32,7 +32,7 @@ class ApiText(FaultTable):
     COUNTS_FEWEST_WRITE_MORE = "counts as {fewest_commits}, the fewest; write that or more"
     DATA_NOT_MAPPING = "its data is not a mapping"
     DECIDED_BEFORE_CAME_HERE = (
-        "decided before it came here, so nothing is done; to evict, write a new one without status"
+        "may have been decided before it came here, so nothing is done; to evict, write a new one without status"
     )
     DENIED_SPEC_POLICY_DENY_FLEETCONFIG = (
         "is denied by spec.policy.deny[{index}] of FleetConfig; remove it, or allow it there"
@@ -56,7 +56,6 @@ class ApiText(FaultTable):
     MAKES_RESERVED_NAMESPACE = (
         "would make a reserved Namespace, which is never placed; remove it, or name another namespace"
     )
-    MAY_HAVE_BEEN = "may have been"
     MORE_PODS_LOWER_PERCENTAGES_ALL = "have more than 100% of the pods; lower the percentages to 100 in all"
     MORE_PODS_TARGETSIZE = "have more than {target_size} pods, which is targetSize; correct one of them"
     MOST_ITEMS_REMOVE_SOME = "may have at most {context} items; remove some"

@@ -11,7 +11,6 @@ class DesiredText(FaultTable):
     ABOUT_NOTHING = "it is about nothing"
     ADD_CORRECT_NAME = "add {metric_template} {key}, or correct the name"
     ANOTHER_NAMESPACE_THAN_ROLLOUT = "is another namespace than that of the rollout; write the rollout in namespace {namespace}, or allow it in spec.policy.crossNamespace of FleetConfig"
-    ANSWERS_NOTHING_WRITE_TRUE_APPROVE = 'answers nothing; write "True" to approve, "False" to reject'
     ANSWERS_NO_HOLD = "answers no hold, since holds have no namespace; write ClusterApprovalRequest, without one"
     CANNOT_CHANGE_FROM = "cannot change from {before} to {after}; put it back, or {recreate}"
     CANNOT_CHANGE_ONCE_DECIDED = (
@@ -78,7 +77,6 @@ class DesiredText(FaultTable):
     MATCHES_NONE = "matches no {word} in the repo; {hint}"
     MAC_ONLY_ENCRYPTED = "has mac_only_encrypted, so its MAC notices no change of name or namespace; encrypt the file without --mac-only-encrypted"
     MAKES_NEW_OBJECT_EACH_TIME = "makes a new object each time; give metadata.name instead"
-    MAY_HAVE_BEGUN = "may have begun"
     MORE_RULES_NOT_READ = "more than {most_rules} rules are not read, those from here on; write fewer"
     MOST_KIND_MERGE_REMOVE_SOME = "there may be at most {max_overrides} of this kind; merge or remove some"
     MOVED_ALREADY = "is moved by {other} ({origin}){on} already; {way}"
@@ -120,7 +118,7 @@ class DesiredText(FaultTable):
     NAMES_STRATEGY_NOT_REPO = "names a strategy that is not in the repo, so the run cannot begin; {hint}"
     NAME_TOO_WORKLOAD_ROLLOUT = "is the name of {other} ({origin}) too, which is a workload rollout; rename one of them"
     NEEDS_BATCH_NOT_GO_WHILE = "needs batch {number}, which may not go while the rollout runs; put it back"
-    NEVER_BEGINS_HERE = "it {how} {began_elsewhere}{snapshot}, so it never begins here; add a new run, without status"
+    NEVER_BEGINS_HERE = "it may have begun {began_elsewhere}, so it never begins here; add a new run, without status"
     NEVER_FOLLOWED_PUT_FILES_THEMSELVES = (
         "is a {what}, which is never followed; put the files themselves here, or ignore it in {ignore_file}"
     )
@@ -142,9 +140,8 @@ class DesiredText(FaultTable):
     NOT_VERSION_GITFLEET_READS = "is not a version of {kind} that gitfleet reads; use {group}/{versions}"
     NOT_VERSION_YOU_MEAN = "is not a version of {groupkind}; did you mean {versions}?"
     NO_CLUSTERS_STILL_SERVE = "has no {kind} that clusters still serve; write apps/v1"
-    NO_CONDITION_ANSWERS_NOTHING = "has no condition {approved}, so this answers nothing; add {condition}"
-    NO_CONDITION_GITFLEET_READS = (
-        "is no condition that gitfleet reads, so this answers nothing; did you mean {approved}?"
+    NO_CONDITION_ANSWERS_NOTHING = (
+        "has no condition {approved} that is True or False, so this answers nothing; add {condition}"
     )
     NO_CUSTOMRESOURCEDEFINITION_REPO = "is of no CustomResourceDefinition in this repo; {hint}"
     NO_FILE_MOST_BYTES = (
@@ -219,7 +216,6 @@ class DesiredText(FaultTable):
     SELECTS_NO_LABELS = "selects nothing, since no {kind} has these labels; correct it, or add them"
     SELECTS_NO_NAME = "selects nothing, since no {kind} has this name; {hint}"
     SELECTS_RESOURCE_ALREADY_OVERRIDES = "selects a resource that {taken} already overrides; keep it in one of the two"
-    SNAPSHOT_HUB = " with snapshot {index} of that hub"
     SPLIT_FILE_IGNORE = "{why}; split the file, or ignore it in {ignore_file}"
     STEP_TTL_SHORT = (
         "may delete the Job before gitfleet sees it complete, which counts as failed; make it {shortest} or more"

@@ -14,7 +14,7 @@ from typing import Final
 from gitfleet.api.bindings import Binding, BindingState, is_available, unscheduled
 from gitfleet.api.conditions import Condition, EvictionConditionType, Reason, Status, condition_of
 from gitfleet.api.placements import PlacementKey, PlacementPolicy, PlacementType
-from gitfleet.api.staged import DisruptionBudget, Eviction
+from gitfleet.api.staged import DECIDED_ELSEWHERE, DisruptionBudget, Eviction
 from gitfleet.formats.int_or_percent import scaled
 from gitfleet.model.rolling import Frozen, MoveKind, PlacementGate, wait_for
 from gitfleet.model.state import PlacementRecord, changed
@@ -100,7 +100,7 @@ def eviction_waits(eviction: Eviction, frozen: Frozen) -> str:
 def evicted_elsewhere(eviction: Eviction, now: datetime) -> Eviction:
     """An eviction that came with an end, which is no end of anything here."""
     message = f" ({eviction.outcome.message})" if eviction.outcome is not None and eviction.outcome.message else ""
-    return _refused(eviction, f"The eviction{message} {eviction.elsewhere}", now)
+    return _refused(eviction, f"The eviction{message} {DECIDED_ELSEWHERE}", now)
 
 
 def _invalid(record: PlacementRecord, bindings: Sequence[Binding]) -> str:

@@ -34,7 +34,10 @@ def between(files: dict[str, str]) -> list[str]:
     ("files", "expected"),
     [
         ({"resources/a.yaml": CONFIG}, NO_NAMESPACE),
-        ({"x.yaml": SELECTING % ("''", "Namespce")}, UNKNOWN + DesiredText.KIND_YOU_MEAN(kind="Namespace", api_version="v1")),
+        (
+            {"x.yaml": SELECTING % ("''", "Namespce")},
+            UNKNOWN + DesiredText.KIND_YOU_MEAN(kind="Namespace", api_version="v1"),
+        ),
     ],
 )
 def test_errors_between_objects_show_beside_an_object_that_cannot_be_read(

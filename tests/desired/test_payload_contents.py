@@ -92,10 +92,7 @@ ROLE = "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: 
         (
             ROLE % ", namespace: shop"
             + "\n---\n{apiVersion: v1, kind: ConfigMp, metadata: {name: m, namespace: shop}}",
-            (
-                "object 2: kind "
-                + DesiredText.KIND_YOU_MEAN(kind="ConfigMap", api_version="v1")
-            ),
+            ("object 2: kind " + DesiredText.KIND_YOU_MEAN(kind="ConfigMap", api_version="v1")),
         ),
         (
             "{apiVersion: v1, kind: Namespace, metadata: {name: kube-system}}",

@@ -191,13 +191,7 @@ def test_what_runs_stays_as_it_was_when_the_policy_comes_to_deny_it(edited: bool
 def test_a_rule_about_a_kind_that_nobody_knows_is_warned_of() -> None:
     found = faults_of(fleet(deny=[{"kinds": [{"kind": "Secrets"}, {"group": "example.com", "kind": "Tree"}]}]))
     where = "gitfleet.yaml:5: FleetConfig/fleet: spec.policy.deny[0].kinds[0].kind"
-    assert found == [
-        (
-            f"{where}: "
-            + DesiredText.KIND_YOU_MEAN(kind="Secret", api_version="v1")
-            + " (warning)"
-        )
-    ]
+    assert found == [(f"{where}: " + DesiredText.KIND_YOU_MEAN(kind="Secret", api_version="v1") + " (warning)")]
 
 
 def test_a_health_check_of_a_kind_that_nobody_knows_is_warned_of() -> None:
@@ -205,11 +199,7 @@ def test_a_health_check_of_a_kind_that_nobody_knows_is_warned_of() -> None:
     found = faults_of({"gitfleet.yaml": CONFIG.replace("policy: ", f"healthChecks: {checks}\n")})
     where = "gitfleet.yaml:5: FleetConfig/fleet: spec.healthChecks[0].kind"
     assert found == [
-        (
-            f"{where}: "
-            + DesiredText.KIND_YOU_MEAN(kind="Deployment", api_version="apps/v1")
-            + " (warning)"
-        )
+        (f"{where}: " + DesiredText.KIND_YOU_MEAN(kind="Deployment", api_version="apps/v1") + " (warning)")
     ]
 
 

@@ -10,7 +10,7 @@ from gitfleet.api.objects import Manifest
 from gitfleet.api.pins import Pin
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.scalers import scalers_of
-from gitfleet.api.staged import DisruptionBudget, Eviction, StagedRun
+from gitfleet.api.staged import DECIDED_ELSEWHERE, DisruptionBudget, Eviction, StagedRun
 from gitfleet.desired.checks.commit import Commit, Refusal, noted
 from gitfleet.desired.reading.files import ReadObject
 from gitfleet.desired.texts import DesiredText
@@ -94,4 +94,4 @@ def exported_warnings(commit: Commit) -> Iterator[Refusal]:
     for item, eviction in commit.of(Eviction):
         decided = commit.accepted.evictions.get(eviction.name)
         if eviction.is_over and (decided is None or not is_true(decided.conditions, EvictionConditionType.VALID)):
-            yield item, (("status", "conditions"), DesiredText.SAY_THAT_IT(elsewhere=eviction.elsewhere))
+            yield item, (("status", "conditions"), DesiredText.SAY_THAT_IT(elsewhere=DECIDED_ELSEWHERE))

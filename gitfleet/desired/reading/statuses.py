@@ -8,34 +8,21 @@ from dataclasses import replace
 from typing import Final
 
 from gitfleet.api import Break
-from gitfleet.api.conditions import APPROVED, Status, find_condition
+from gitfleet.api.conditions import APPROVED, answer_of
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.runs import RunConditionType
 from gitfleet.api.staged import BEGAN_ELSEWHERE, HOLD_PREFIX, Approval, StagedRun
 from gitfleet.desired.texts import DesiredText
-from gitfleet.formats.near_names import is_near
-from gitfleet.formats.yaml_scalars import shown
 
 _CONDITION: Final = f'{{type: {APPROVED}, status: "True"}}'
 _WAITING: Final = (RunConditionType.INITIALIZED, "Unknown")
-_ENDS: Final = {"True": "succeeded", "False": "failed"}
 
 
 def with_beginning(run: StagedRun, body: JsonObject) -> StagedRun:
-    """Add where the run began by the status of its document. The status is read leniently: hubs write more, and people
-    cut away."""
-    status = body.get("status")
-    if _is_new(status):
-        return run
-    parts = status if isinstance(status, Mapping) else {}
-    conditions = dict(map(_condition, _mappings(parts.get("conditions"))))
-    index = parts.get("resourceSnapshotIndexUsed")
-    has_begun = bool(parts.get("stagesStatus") or index or conditions.keys() & set(RunConditionType))
-    otherwise = "began" if has_begun else DesiredText.MAY_HAVE_BEGUN()
-    how = _ENDS.get(conditions.get(RunConditionType.SUCCEEDED, ""), otherwise)
-    snapshot = DesiredText.SNAPSHOT_HUB(index=shown(str(index))) if index else ""
-    sentence = DesiredText.NEVER_BEGINS_HERE(how=how, began_elsewhere=BEGAN_ELSEWHERE, snapshot=snapshot)
-    return replace(run, began_elsewhere=sentence)
+    """Note of a run whose status says anything that it began elsewhere. The status is read leniently: hubs write more,
+    and people cut away."""
+    sentence = DesiredText.NEVER_BEGINS_HERE(began_elsewhere=BEGAN_ELSEWHERE)
+    return run if _is_new(body.get("status")) else replace(run, began_elsewhere=sentence)
 
 
 def approval_warnings(approval: Approval) -> Iterator[Break]:
@@ -43,17 +30,9 @@ def approval_warnings(approval: Approval) -> Iterator[Break]:
     of_hold = approval.key.name.startswith(HOLD_PREFIX)
     if of_hold and approval.key.namespace:
         yield ("kind",), DesiredText.ANSWERS_NO_HOLD()
-    answer = find_condition(approval.conditions, APPROVED)
-    location = ("status", "conditions")
-    if answer is None:
-        similar = [index for index, condition in enumerate(approval.conditions) if is_near(condition.type, APPROVED)]
-        for index in similar:
-            yield (*location, index, "type"), DesiredText.NO_CONDITION_GITFLEET_READS(approved=APPROVED)
-        if of_hold and not similar:
-            yield location, DesiredText.NO_CONDITION_ANSWERS_NOTHING(approved=APPROVED, condition=_CONDITION)
-    elif of_hold and answer.status is Status.UNKNOWN:
-        index = approval.conditions.index(answer)
-        yield (*location, index, "status"), DesiredText.ANSWERS_NOTHING_WRITE_TRUE_APPROVE()
+    if answer_of(approval.conditions) is None and (of_hold or approval.conditions):
+        sentence = DesiredText.NO_CONDITION_ANSWERS_NOTHING(approved=APPROVED, condition=_CONDITION)
+        yield ("status", "conditions"), sentence
 
 
 def _is_new(status: object) -> bool:
@@ -68,11 +47,3 @@ def _is_new(status: object) -> bool:
 
 def _is_waiting(condition: object) -> bool:
     return isinstance(condition, Mapping) and (condition.get("type"), condition.get("status")) == _WAITING
-
-
-def _condition(condition: JsonObject) -> tuple[str, str]:
-    return str(condition.get("type")), str(condition.get("status"))
-
-
-def _mappings(value: object) -> list[JsonObject]:
-    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
