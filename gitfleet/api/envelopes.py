@@ -49,8 +49,8 @@ def unwrap(envelope: Manifest, texts: EnvelopeTexts) -> tuple[Manifest, ...]:
     is parsed is added to `texts`."""
     inner: list[Manifest] = []
     for entry, body in _entries(envelope, texts):
-        if wrong := _shape_fault(body):
-            raise _refused(envelope, f"{entry} {wrong}")
+        if not _is_object(body):
+            raise _refused(envelope, f"{entry} {ApiText.NOT_OBJECT()}")
         key = key_of(body)
         if wrong := misplacement(envelope.key, key):
             raise _refused(envelope, f"{entry} {wrong}")
@@ -62,7 +62,7 @@ def objects_in(envelope: Manifest, texts: EnvelopeTexts) -> Iterator[tuple[str, 
     """The objects inside, each after the name of its entry, as far as they are objects; EnvelopeError when a text
     cannot be read."""
     for entry, body in _entries(envelope, texts):
-        if not _shape_fault(body):
+        if _is_object(body):
             yield entry, key_of(body)
 
 
@@ -111,26 +111,17 @@ def documents_in(text: str) -> tuple[Any, ...]:
     return tuple(read_documents(text.encode(), Profile.KUBERNETES, max_bytes=MAX_ENTRY_BYTES))
 
 
-def _shape_fault(body: Any) -> str:
-    """What keeps a document from being an object; "" when nothing does."""
-    if not isinstance(body, Mapping):
-        return ApiText.NOT_OBJECT()
-    metadata = body.get("metadata") or {}
+def _is_object(body: Any) -> bool:
+    """Whether a document of an envelope is an object."""
+    metadata = body.get("metadata") if isinstance(body, Mapping) else None
     if not isinstance(metadata, Mapping):
-        return ApiText.NOT_OBJECT_METADATA_NOT_MAPPING()
-    texts = (body.get("apiVersion"), body.get("kind"), metadata.get("name"))
-    if not all(texts):
-        return ApiText.LACKS_APIVERSION_KIND_NAME()
-    namespace = metadata.get("namespace") or ""
-    if not all(isinstance(text, str) for text in (*texts, namespace)):
-        return ApiText.APIVERSION_KIND_NAME_NAMESPACE_NOT()
-    if not is_kind_name(body["kind"]) or not is_object_name(metadata["name"]):
-        return ApiText.KIND_NAME_NO_OBJECT()
-    if namespace and not is_namespace_name(namespace):
-        return ApiText.NAMESPACE_NO_NAMESPACE_CALLED()
-    if any(not isinstance(metadata.get(field) or {}, Mapping) for field in ("labels", "annotations")):
-        return ApiText.LABELS_ANNOTATIONS_NOT_MAPPING()
-    return ""
+        return False
+    texts = (body.get("apiVersion"), body.get("kind"), metadata.get("name"), metadata.get("namespace") or "default")
+    if not all(isinstance(text, str) and text for text in texts):
+        return False
+    _, kind, name, namespace = texts
+    mappings = all(isinstance(metadata.get(field) or {}, Mapping) for field in ("labels", "annotations"))
+    return mappings and is_kind_name(kind) and is_object_name(name) and is_namespace_name(namespace)
 
 
 def misplacement(envelope: ObjectKey, key: ObjectKey) -> str:

@@ -15,7 +15,6 @@ class ApiText(FaultTable):
     )
     AMONG_BRANCHES_GIVE_EACH_NAME = 'is among the branches "{one}"; give each of them a name of its own'
     ANOTHER_NAME = "another name of {item}"
-    APIVERSION_KIND_NAME_NAMESPACE_NOT = "has an apiVersion, kind, name or namespace that is not a string"
     BEFORE_CAME_HERE = "before it came here"
     BEGINS_NAMES_RENAME = "begins as the names of {other} do ({prefix}); rename it"
     CANNOT_CHANGE_APIVERSION_KIND = "cannot change apiVersion or kind; remove the patch"
@@ -44,10 +43,7 @@ class ApiText(FaultTable):
     GITFLEET_SCHEMA_LISTS_KINDS = "{meant}`gitfleet schema` lists the kinds"
     INDEX_NO_LIST = "has an index that no list has; correct it"
     KIND_LISTED_TWICE = "is already in the list; keep one scope of a kind"
-    KIND_NAME_NO_OBJECT = "has a kind or a name that no object can have"
-    LABELS_ANNOTATIONS_NOT_MAPPING = "has labels or annotations that are not a mapping"
     LABELS_BELOW = "write labels below matchLabels"
-    LACKS_APIVERSION_KIND_NAME = "lacks apiVersion, kind or name"
     LIES_NAMESPACE_NOT_ENVELOPE_OWN = "lies in namespace {namespace}, not in the envelope's own"
     LIES_NAMESPACE_ONLY_CLUSTER_SCOPED = (
         "lies in namespace {namespace}, and only cluster-scoped objects may be wrapped here"
@@ -136,7 +132,6 @@ class ApiText(FaultTable):
         "NamespaceAccessible needs exactly one Namespace selector; keep one"
     )
     NAMESPACED_KIND_NO_NAMESPACE = "a namespaced kind and has no namespace"
-    NAMESPACE_NO_NAMESPACE_CALLED = "has a namespace that no namespace can be called"
     NAMESPACE_RESERVED_CANNOT_PLACED = "is namespace {key}, which is reserved and cannot be placed"
     NAMES_CLUSTER_ALREADY_LIST = "names a cluster that is already in the list; remove it"
     NAME_ANOTHER_BRANCH = 'is the name of another branch, "{other}"; give each of them a name of its own'
@@ -185,8 +180,7 @@ class ApiText(FaultTable):
     NOT_LATER_FROM = "is not later than `from`; correct one of them"
     NOT_LISTED = "a {kind} is not listed"
     NOT_LISTED_HERE = "not listed here: {numbers}; correct what is listed first"
-    NOT_OBJECT = "is not an object"
-    NOT_OBJECT_METADATA_NOT_MAPPING = "is not an object: its metadata is not a mapping"
+    NOT_OBJECT = "is not an object: write apiVersion, kind and metadata as an API server takes them"
     NOT_PATH_FILE = "is not the path of a file"
     NOT_PATH_INSIDE_CONFIG_REPO = "is not a path inside the config repo"
     NOT_SUPPORTED_OVERRIDES = "is not supported in overrides; use labelSelector"

@@ -125,22 +125,18 @@ def of(kind: str, namespace: str = "", name: str = "n") -> dict[str, Any]:
 
 KUBE_SYSTEM = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}}
 RESERVED = ApiText.NAMESPACE_RESERVED_CANNOT_PLACED(key="kube-system")
-NO_OBJECTS: list[tuple[Any, str]] = [
-    ({**inside("web"), "metadata": "x"}, ("x " + ApiText.NOT_OBJECT_METADATA_NOT_MAPPING())),
-    ({**inside("web"), "metadata": ["x"]}, ("x " + ApiText.NOT_OBJECT_METADATA_NOT_MAPPING())),
-    ({**inside("web"), "kind": ["A"]}, ("x " + ApiText.APIVERSION_KIND_NAME_NAMESPACE_NOT())),
-    ({**inside("web"), "apiVersion": 1}, ("x " + ApiText.APIVERSION_KIND_NAME_NAMESPACE_NOT())),
-    ({**inside("web"), "kind": "/../A"}, ("x " + ApiText.KIND_NAME_NO_OBJECT())),
-    (inside("web", "/../../evil"), ("x " + ApiText.KIND_NAME_NO_OBJECT())),
-    (inside("../web"), ("x " + ApiText.NAMESPACE_NO_NAMESPACE_CALLED())),
-    (
-        {**inside(), "metadata": {"name": "a", "namespace": "web", "labels": "x"}},
-        f"x {ApiText.LABELS_ANNOTATIONS_NOT_MAPPING()}",
-    ),
-    (
-        {**inside(), "metadata": {"name": "a", "namespace": "web", "annotations": "x"}},
-        f"x {ApiText.LABELS_ANNOTATIONS_NOT_MAPPING()}",
-    ),
+NO_OBJECT = "x " + ApiText.NOT_OBJECT()
+NO_OBJECTS: list[Any] = [
+    "hunter2",
+    {**inside("web"), "metadata": ["x"]},
+    {**inside("web"), "kind": ["A"]},
+    {**inside("web"), "apiVersion": 1},
+    {**inside("web"), "kind": "/../A"},
+    inside("web", ""),
+    inside("web", "/../../evil"),
+    inside("../web"),
+    {**inside(), "metadata": {"name": "a", "namespace": "web", "labels": "x"}},
+    {**inside(), "metadata": {"name": "a", "namespace": "web", "annotations": "x"}},
 ]
 
 
@@ -156,10 +152,8 @@ NO_OBJECTS: list[tuple[Any, str]] = [
             envelope("ResourceEnvelope", "web", inside("other")),
             ("x " + ApiText.LIES_NAMESPACE_NOT_ENVELOPE_OWN(namespace="other")),
         ),
-        (envelope("ResourceEnvelope", "web", inside("web", "")), ("x " + ApiText.LACKS_APIVERSION_KIND_NAME())),
-        (envelope("ResourceEnvelope", "web", "text"), ("x " + ApiText.NOT_OBJECT())),
-        *[(envelope("ResourceEnvelope", "web", entry), message) for entry, message in NO_OBJECTS],
-        *[(config(x=json.dumps(entry)), message) for entry, message in NO_OBJECTS],
+        *[(envelope("ResourceEnvelope", "web", entry), NO_OBJECT) for entry in NO_OBJECTS],
+        *[(config(x=json.dumps(entry)), NO_OBJECT) for entry in NO_OBJECTS],
         (obj(FLEET, "ResourceEnvelope", "e", "web", data="text"), ApiText.DATA_NOT_MAPPING()),
         (obj(FLEET, "ResourceEnvelope", "e", "web", data=7), ApiText.DATA_NOT_MAPPING()),
         (obj("v1", "ConfigMap", "e", "web", metadata=ANNOTATED, data="hunter2"), ApiText.DATA_NOT_MAPPING()),
@@ -191,7 +185,6 @@ NO_OBJECTS: list[tuple[Any, str]] = [
             f"x {ApiText.LIES_NAMESPACE_NOT_ENVELOPE_OWN(namespace='other')}",
         ),
         (config(x="[" * 40_000), f"x: line 1: {FormatsText.NESTED_MORE_LEVELS_DEEP(max_depth=200)}"),
-        (config(x="hunter2"), ("x " + ApiText.NOT_OBJECT())),
     ],
 )
 def test_what_cannot_be_unwrapped_is_the_works_error(subject: Manifest, message: str) -> None:
