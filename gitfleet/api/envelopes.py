@@ -116,7 +116,9 @@ def _is_object(body: Any) -> bool:
     metadata = body.get("metadata") if isinstance(body, Mapping) else None
     if not isinstance(metadata, Mapping):
         return False
-    texts = (body.get("apiVersion"), body.get("kind"), metadata.get("name"), metadata.get("namespace") or "default")
+    texts: list[Any] = [
+        body.get("apiVersion"), body.get("kind"), metadata.get("name"), metadata.get("namespace") or "default"
+    ]  # fmt: skip
     if not all(isinstance(text, str) and text for text in texts):
         return False
     _, kind, name, namespace = texts

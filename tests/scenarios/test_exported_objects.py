@@ -15,7 +15,6 @@ from tests.scenarios.test_evictions import CLUSTERS, INVALID, VALID, outcomes, r
 from tests.scenarios.test_evictions import message as end_of
 from tests.scenarios.world import World
 
-
 NEVER_BEGINS = DesiredText.NEVER_BEGINS_HERE(began_elsewhere=ApiText.BEFORE_CAME_HERE())
 
 

@@ -77,7 +77,7 @@ def settled() -> World:
     return world
 
 
-def clone_without_state(world: World, change: Callable[[World], None]) -> tuple[MemoryRepo, str]:
+def clone_without_state(world: World, change: Callable[[World], object]) -> tuple[MemoryRepo, str]:
     """The change is committed in the world and in a clone that has no state branch; the clone, and its base."""
     before = world.repo.files("main")
     change(world)
@@ -185,7 +185,7 @@ CHANGES: dict[Callable[[World], None], tuple[str, str]] = {
 }
 
 
-def plans_of(world: World, change: Callable[[World], None]) -> tuple[dict[str, Any], dict[str, Any]]:
+def plans_of(world: World, change: Callable[[World], object]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The plan of a change in a clone without state, and the one over the recorded state."""
     clone, base = clone_without_state(world, change)
     document = open_workspace(clone, world.fleet, world.clock, "none").plan(None, base)

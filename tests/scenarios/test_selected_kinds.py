@@ -11,7 +11,6 @@ from gitfleet.api.objects import JsonObject
 from gitfleet.desired.texts import DesiredText
 from tests import builders
 from tests.scenarios.world import World
-from tests.texts import part
 
 
 def scaler(version: str, most: int = 3) -> JsonObject:
