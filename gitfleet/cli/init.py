@@ -43,7 +43,7 @@ _FLEET_FILE: Final = "gitfleet.yaml"
     type=click.Choice(tuple(_FORGE_FILES)),
     help="Add checks of pull requests; to a fleet, add only these.",
 )
-@click.option("--force", is_flag=True, help="Write even where files of the same name are.")
+@click.option("--force", is_flag=True, help="Replace files that exist.")
 def init(directory: Path, forge: str | None, force: bool) -> None:
     """Lay out a config repo that already works in DIR (default: this folder). Files that exist stay as they are."""
     is_fleet = forge is not None and (directory / _FLEET_FILE).exists()
@@ -51,12 +51,13 @@ def init(directory: Path, forge: str | None, force: bool) -> None:
     if forge is not None:
         files |= ci_files(forge)
     try:
-        existing = [] if force else sorted(path for path in files if os.path.lexists(directory / path))
-        if _FLEET_FILE in existing:
+        existing = sorted(path for path in files if os.path.lexists(directory / path))
+        if _FLEET_FILE in existing and not force:
             raise BadInput(CliText.ALREADY_HAS(resolve=directory.resolve()), hint=CliText.CHOOSE_ANOTHER_FOLDER())
         if existing:
-            say(CliText.FILES_UNCHANGED(files=named_briefly(existing, _MOST_NAMED)))
-        new = {path: content for path, content in files.items() if path not in existing}
+            names = named_briefly(existing, _MOST_NAMED)
+            say(CliText.FILES_REPLACED(files=names) if force else CliText.FILES_UNCHANGED(files=names))
+        new = {path: content for path, content in files.items() if force or path not in existing}
         for path, content in new.items():
             target = directory / path
             target.parent.mkdir(parents=True, exist_ok=True)

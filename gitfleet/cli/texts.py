@@ -49,6 +49,7 @@ class CliText(TextTable):
     FIELDS_GO = "Fields that go:"
     FILES_CLUSTERS = "{count} files for {count_2} clusters are in {out}"
     FILES_NEXT = "{count} new files are in {resolve}. Next:"
+    FILES_REPLACED = "replaced: {files}"
     FILES_UNCHANGED = "unchanged, since they exist: {files}"
     FILE_WATCHED_BRANCH_ALREADY = "a file of the watched branch {verb}s {request} already"
     FLEET_SIMULATED_CLUSTERS = "A fleet of simulated clusters"

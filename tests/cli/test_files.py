@@ -42,7 +42,8 @@ def test_init_overwrites_nothing_unasked(gitfleet: Shell, tmp_path: Path) -> Non
     assert (ended.code, ended.out) == (1, "")
     assert ended.err == (f"error: {CliText.ALREADY_HAS(resolve=tmp_path)}\nhint: {CliText.CHOOSE_ANOTHER_FOLDER()}\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["gitfleet.yaml"]
-    assert gitfleet("init", tmp_path, "--force").code == 0
+    forced = gitfleet("init", tmp_path, "--force")
+    assert (forced.code, forced.err.splitlines()[0]) == (0, CliText.FILES_REPLACED(files="gitfleet.yaml"))
     assert gitfleet("init", tmp_path / "gitfleet.yaml" / "below").code == 1
 
 
