@@ -76,7 +76,7 @@ def plan(request: PlanOptions, what_if: WhatIfOptions, settings: Settings, outpu
     Nothing is written, neither to git nor to a cluster. The present state is that of the state branch, or of a clone's
     remote-tracking branch. Without one the fleet is empty, unless --base says what is rolled out.
     """
-    from gitfleet.cli import plan_markdown, plan_text, work_trees
+    from gitfleet.cli import plan_text, work_trees
     from gitfleet.views import has_changes
     from gitfleet.wiring import hub
 
@@ -95,7 +95,7 @@ def plan(request: PlanOptions, what_if: WhatIfOptions, settings: Settings, outpu
         case "json":
             print_json(document)
         case "markdown":
-            for line in plan_markdown.lines_of(document):
+            for line in plan_text.markdown_lines(document):
                 show(line)
         case _:
             for line in plan_text.lines_of(document):

@@ -1,4 +1,4 @@
-"""A plan for a terminal: what is wrong, then each placement with its moves and operations, then the counts."""
+"""A plan in lines: what is wrong, then each placement with its moves and operations, then the counts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from gitfleet.api.faults import by_cause, fault_from
+from gitfleet.cli.output import printable
 from gitfleet.cli.plan_groups import moves_of, names, operations_of, placement_name, unpicked_of
 from gitfleet.cli.plan_headlines import APPROVE_LATER, blocked_lines, headlines, later_line, risk_lines, work_tree_line
 from gitfleet.cli.texts import CliText
@@ -13,6 +14,7 @@ from gitfleet.formats.sentences import counted
 from gitfleet.views import (
     answering_file,
     eviction_sentence,
+    fenced,
     hold_sentence,
     how_to_approve,
     moves_sentence,
@@ -45,6 +47,12 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
     for rollout in document["rollouts"]:
         yield from rollout_sentences(rollout)
     yield from closing_lines(document)
+
+
+def markdown_lines(document: Mapping[str, Any]) -> Iterator[str]:
+    """The same lines as a comment for a pull request: in a code block, which no text of the repo can leave."""
+    yield from ("### gitfleet plan", "", summary_line(document), "")
+    yield from fenced([printable(line) for line in lines_of(document)], "text")
 
 
 def _fault_lines(faults: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -46,7 +46,6 @@ class CliText(TextTable):
     ERROR_FLEET_CONFIG_REPO = "An error in the fleet's config repo"
     ERROR_NOT_COMPARED = "error: {one} was not compared: {one_2}"
     EXPLAIN_WEB_C = "  {program} explain web -C {where}"
-    FIELDS_GO = "Fields that go:"
     FILES_CLUSTERS = "{count} files for {count_2} clusters are in {out}"
     FILES_NEXT = "{count} new files are in {resolve}. Next:"
     FILES_REPLACED = "replaced: {files}"
@@ -91,7 +90,6 @@ class CliText(TextTable):
     GIVE_PLAN_O_MARKDOWN_WROTE = "give what `plan -o markdown` wrote"
     GOES_ENDS_RUN = "{path} goes, which ends its run"
     H1_ROLLOUT_VIRTUAL_TIME = "<h1>A rollout in virtual time: {escape}</h1>"
-    HELD_UNTIL_SOMEBODY_APPROVES = "**Held:** {code_span} {not_yet} until somebody approves it."
     HINT_FREE_SOME_SPACE = "hint: free some space, or send the output somewhere else"
     HINT_HELP_SHOWS = "hint: `{command_path} --help` shows what there is"
     IF_YOU_KNOW_WHY = "if you know why, raise --max-size"
@@ -124,8 +122,6 @@ class CliText(TextTable):
     )
     MERGE_INTO = "; merge it into {watched}"
     METRIC_TOKEN_SECOND_ONE_HOST = "--metric-token {twice} is the second one for its host: leave one out"
-    MORE_DIFFS_GITFLEET_PLAN_O = "and {count} more diffs: `gitfleet plan -o json` has them all"
-    MORE_ROWS = "and {count} more rows"
     MOUNT_FOLDER_WRITTEN_POD_EMPTYDIR = (
         "mount a folder that can be written (in a pod an emptyDir), and name it with --cache-dir or TMPDIR"
     )
@@ -139,7 +135,6 @@ class CliText(TextTable):
     NAME_TEAMS_CODEOWNERS = "  edit .{forge}/CODEOWNERS: name your teams"
     NEWER_COMMITS_NOT_RECONCILED_YET = "newer commits are not reconciled yet: {otherwise}"
     NEXT_RECONCILE_TAKES_UP_FREEZE = "the next reconcile takes up what they freeze and lift"
-    NOTHING_CHANGES_BUT_REMOVALS_HELD = "Nothing changes but for removals that are held."
     NOTHING_MOVES_ANY_MORE = "nothing moves any more"
     NOTHING_NEW_REPORT = "nothing new to report"
     NOTHING_REMOVED = "Nothing of it is removed"
@@ -147,7 +142,6 @@ class CliText(TextTable):
     NOTIFY_GIVEN_TWICE = "--notify {name} is given twice"
     NOTIFY_NO_NAME_FILE = "--notify {given} is no NAME=FILE"
     NOT_ANSWER = "{count} {verb} not answer"
-    NOT_ANSWER_2 = "- {code_span} does not answer: {code_span_2}"
     NOT_ANY_MORE = "{path} is not there any more"
     NOT_DECRYPTED_NAME_KEY_SOPS = "not decrypted: {count}; name the key with --sops-age-key-file to have them checked"
     NOT_EMPTY_FOLDER = "{out} is not an empty folder"
@@ -159,8 +153,6 @@ class CliText(TextTable):
     NOT_READ_WORK_TREE_UNCOMMITTED = (
         "not read: the work tree has uncommitted changes in {uncommitted}; --work-tree reads them"
     )
-    NOT_REMOVED = "is not removed"
-    NOT_SCHEDULED_POLICY_DEMANDS = "Not scheduled as the policy demands: {code_span}"
     NO_CLUSTER = 'there is no cluster "{cluster}"'
     NO_COMMAND = 'there is no command "{args}"; {meant}'
     NO_CONDITION = '"{text}" is no condition; {meant}'

@@ -3,7 +3,7 @@
 table_of, objects_of, in_scope, kinds           what `get` shows: typed views (`models`) read through a StateReader
 describe_lines(object)                          what `describe` prints
 markdown_table(table), html_page(title, table)  a table for other readers; the terminal's is in `cli`
-code_span, fault_line, fenced, table_lines, html_document   the parts of which such pages are made
+fenced, html_document   the parts of which such pages are made
 readme_text(state)                              README.md of the state branch
 diff_document(...), snapshots_document(...)     `diff -o json`; object_lines(row) says one object of it in lines
 plan_document(...), has_changes                 `plan -o json`; moves_sentence(...) sums up what moves
@@ -48,7 +48,7 @@ from gitfleet.views.holds import (
 )
 from gitfleet.views.html import html_document, html_page
 from gitfleet.views.kinds import in_scope, kinds, objects_of, table_of
-from gitfleet.views.markdown import code_span, fault_line, fenced, markdown_table, shortened, table_lines
+from gitfleet.views.markdown import fenced, markdown_table, shortened
 from gitfleet.views.metrics import FleetGauge, fleet_gauges
 from gitfleet.views.notifications import Occasion, notification_message
 from gitfleet.views.pauses import rollout_to_pause, with_pause
@@ -75,7 +75,6 @@ __all__ = [
     "answering_file",
     "approval_requests",
     "closed_by_a_person",
-    "code_span",
     "describe_lines",
     "diff_document",
     "differing",
@@ -83,7 +82,6 @@ __all__ = [
     "eviction_sentence",
     "eviction_text",
     "explained",
-    "fault_line",
     "fenced",
     "fleet_gauges",
     "forge_view",
@@ -124,7 +122,6 @@ __all__ = [
     "shown_object",
     "snapshots_document",
     "status_calls",
-    "table_lines",
     "table_of",
     "with_pause",
 ]

@@ -42,7 +42,7 @@ def rest_lines(count: int, most: int, path: str) -> list[str]:
     return ["", ViewsText.AND_MORE_IN(count=count - most, path=path)] if count > most else []
 
 
-def fenced(lines: Sequence[str], language: str = "diff") -> Iterator[str]:
+def fenced(lines: Sequence[str], language: str) -> Iterator[str]:
     """A code block whose fence is longer than any row of backticks inside."""
     longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
@@ -52,25 +52,21 @@ def fenced(lines: Sequence[str], language: str = "diff") -> Iterator[str]:
 
 
 def shortened(text: str, limit: int) -> str:
-    """Markdown of at most `limit` characters: whole lines from its beginning, with what is open there closed."""
+    """Markdown of at most `limit` characters: whole lines from its beginning, with a code block that is open closed."""
     if len(text) <= limit:
         return text
-    lines, space, fence, details = list[str](), limit - 200, "", 0
+    lines, space, fence = list[str](), limit - 200, ""
     for line in text.splitlines():
         space -= len(line) + 1
         if space < 0:
             break
         lines.append(line)
-        ticks = re.match("(`{3,})(.*)", line)
-        if fence:
-            closes = ticks is not None and len(ticks[1]) >= len(fence) and not ticks[2].strip()
-            fence = "" if closes else fence
-        elif ticks is not None:
-            fence = ticks[1]
-        else:
-            details += line.startswith("<details>") - line.startswith("</details>")
-    closing = [*([fence] if fence else []), *["", "</details>"] * details]
-    return "\n".join([*lines, *closing, "", ViewsText.END_LEFT_OUT()])
+        ticks = re.match("`{3,}", line)
+        if ticks is not None and not fence:
+            fence = ticks[0]
+        elif fence and line == fence:
+            fence = ""
+    return "\n".join([*lines, fence, "", ViewsText.END_LEFT_OUT()])
 
 
 def markdown_table(shown: Table) -> str:

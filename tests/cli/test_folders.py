@@ -91,9 +91,8 @@ def test_plan_names_the_clusters_that_lack_a_namespace(gitfleet: Shell, fleet: P
     chosen = {row["clusterName"]: row["variants"]["apps"] for row in rows if "variants" in row}
     assert row == {"name": "apps", "clusters": [n for n, v in sorted(chosen.items()) if v == "rest"]}
     assert row["clusters"] and "prod" in chosen.values()
-    text, markdown = (gitfleet("plan", fleet, "-o", form).out for form in ("text", "markdown"))
     start = CliText.NAMESPACE_MISSING(name="apps", clusters="").partition("apps")[0]
-    assert f"{start}apps" in text and f"{start}apps" in markdown
+    assert f"{start}apps" in gitfleet("plan", fleet).out
 
     commit(fleet, {"gitfleet.yaml": to_yaml(builders.fleet_config(existingNamespaces=["apps"]))})
     assert json.loads(gitfleet("plan", fleet, "-o", "json").out)["missingNamespaces"] == []

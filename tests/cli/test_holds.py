@@ -219,8 +219,3 @@ def test_an_answer_in_another_file_is_not_written_a_second_time(gitfleet: Shell,
     gitfleet("run", "--until-settled", held)
     ended = gitfleet("approve", name, "-C", held)
     assert (ended.code, f"approvals/a.yaml:1 rejects {name}" in ended.err) == (1, True), ended.err
-
-
-def test_markdown_names_the_hold_before_all_else(gitfleet: Shell, held: Path) -> None:
-    first, _, second, *_ = gitfleet("plan", held, "-o", "markdown").out.splitlines()
-    assert (first, second.partition(" ")[0]) == ("### gitfleet plan", "**Held:**")

@@ -6,14 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from markdown_it import MarkdownIt
 
 from gitfleet.adapters.forge.texts import ForgeText
 from gitfleet.cli.texts import CliText
 from gitfleet.serving.forge import MARKER, MOST_CHARACTERS
-from gitfleet.views import shortened
 from gitfleet.views.texts import ViewsText
 from tests.cli.conftest import Shell, _own_home, gitfleet, settled
 from tests.forges.server import DIALECTS, REPOSITORY, TOKEN, ForgeServer, Pull, Reply, serving
@@ -118,23 +114,8 @@ def test_a_long_plan_is_cut_between_lines_with_everything_closed(
 ) -> None:
     plan = tmp_path / "plan.md"
     diff = "\n".join(f"+ line {n} of a long diff" for n in range(10_000))
-    plan.write_text(f"### gitfleet plan\n\n<details><summary>web</summary>\n\n````diff\n{diff}\n````\n\n</details>\n")
+    plan.write_text(f"### gitfleet plan\n\n````text\n```\n{diff}\n````\n")
     assert comment("1", plan).code == 0
     ((_, text),) = server.comments[1]
     assert MOST_CHARACTERS * 0.9 < len(text) <= MOST_CHARACTERS + len(MARKER) + 1
-    assert text.endswith(f"\n````\n\n</details>\n\n{ViewsText.END_LEFT_OUT()}")
-
-
-LINES = ["text", "```diff", "```", "````", "", "+ " + "x" * 50, "\n<details><summary>x</summary>\n", "\n</details>\n"]
-
-
-@given(st.lists(st.sampled_from(LINES)), st.integers(min_value=220, max_value=600))
-def test_a_shortened_text_is_no_longer_than_it_may_be_and_ends_outside_of_code(lines: list[str], limit: int) -> None:
-    text = "\n".join(lines * 5)
-    short = shortened(text, limit)
-    if len(text) <= limit:
-        assert short == text
-        return
-    assert len(short) <= limit + 200
-    tokens = MarkdownIt("commonmark", {"html": True}).parse(short)
-    assert tokens[-2].content == ViewsText.END_LEFT_OUT()
+    assert text.endswith(f"\n````\n\n{ViewsText.END_LEFT_OUT()}")

@@ -10,7 +10,6 @@ import pytest
 from gitfleet.api.objects import JsonObject
 from gitfleet.branches.desired_trees import CORDON, WhatIf
 from gitfleet.branches.texts import BranchesText
-from gitfleet.cli import plan_markdown, plan_text
 from gitfleet.errors import BadInput
 from gitfleet.schedule.texts import ScheduleText
 from gitfleet.views.plan_document import has_changes
@@ -265,10 +264,3 @@ def test_a_plan_on_top_of_another_commit() -> None:
 def test_the_sentence(leave: int, held: int, join: int, sentence: str) -> None:
     moved = {"leave": ["c"] * leave, "held": ["c"] * held, "join": ["c"] * join, "because": "X"}
     assert moves_sentence(moved) == sentence
-
-
-def test_the_sentence_stands_in_text_and_in_markdown() -> None:
-    document = plan(a_world(), WhatIf(without=("us-1",)))
-    said = f"1 cluster leaves, 1 joins, because {US_1_LEAVES} and PickN finds a replacement"
-    assert f"  {said}" in list(plan_text.lines_of(document))
-    assert f"`{said}`" in list(plan_markdown.lines_of(document))

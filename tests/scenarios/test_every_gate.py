@@ -13,7 +13,6 @@ import pytest
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.workload_records import RollingState
 from gitfleet.cli.fail_on import Condition
-from gitfleet.cli.plan_markdown import lines_of as markdown_lines
 from gitfleet.cli.plan_text import lines_of
 from gitfleet.cli.texts import CliText
 from gitfleet.pull import read_delivery
@@ -338,7 +337,6 @@ def test_a_plan_lists_what_is_scaled_down_below_its_manifest_among_the_removals(
         kind="Deployment", name="web/web", pods="8 pods", after=0, clusters="c1, c2", rollout="web/web"
     )
     assert first.startswith(scales)
-    assert any(part(CliText.SCALES_DOWN) in line for line in markdown_lines(plan))
     assert CliText.NO_MANIFEST_CHANGES(count="1 workload") in list(lines_of(plan))
 
 

@@ -14,7 +14,7 @@ from gitfleet.api.snapshots import DocumentRef
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import ClusterRolloutStatus, RolloutRecord, WorkloadConditionType
 from gitfleet.api.workload_rollouts import PlacementReference, WorkloadReference
-from gitfleet.cli import plan_markdown, plan_text
+from gitfleet.cli import plan_text
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.operations import DeletePod, Patch
@@ -159,7 +159,6 @@ def test_steps_of_a_rollout_are_changes_of_a_plan() -> None:
     assert (has_changes(still), has_changes(moves)) == (False, True)
     step = "  next: Deployment/shop/web: /spec/replicas becomes 5"
     assert step in [*plan_text.lines_of(moves)]
-    assert f"  - `{step.strip()}`" in [*plan_markdown.lines_of(moves)]
 
 
 def rows(*clusters: str) -> list[dict[str, Any]]:
