@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -44,9 +44,9 @@ def unpicked_of(placement: Mapping[str, Any]) -> list[Group]:
     return _grouped(_of_cluster("not", row) for row in rows)
 
 
-def operations_of(placement: Mapping[str, Any], *, part: str = "operations", diffs_of: Container[str]) -> list[Group]:
-    """What is done to objects, deletions first, those that simply stay left out; only the actions in `diffs_of` keep
-    their diffs. `part` is operations or later."""
+def operations_of(placement: Mapping[str, Any], *, part: str = "operations") -> list[Group]:
+    """What is done to objects, deletions first, those that simply stay left out; only updates keep their diffs. `part`
+    is operations or later."""
     rows = []
     for operation in sorted(placement[part], key=lambda row: row["action"] != "delete"):
         if operation.get("code") in _AS_IT_SHOULD_BE:
@@ -55,7 +55,7 @@ def operations_of(placement: Mapping[str, Any], *, part: str = "operations", dif
         subject = (
             f"{key['kind']}/{key['namespace']}/{key['name']}" if key["namespace"] else f"{key['kind']}/{key['name']}"
         )
-        diff = operation.get("diff", "") if operation["action"] in diffs_of else ""
+        diff = operation.get("diff", "") if operation["action"] == "update" else ""
         rows.append(
             Group(
                 word=operation["action"],

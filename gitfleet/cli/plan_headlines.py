@@ -14,44 +14,36 @@ _MOST_NAMED: Final = 4
 _ACTIONS: Final = {"delete": "to delete", "create": "to create", "update": "to update", "refuse": "refused"}
 APPROVE_LATER: Final = CliText.MERGE_APPROVE_HOLD_NAME_THEN()
 """How to let a removal happen whose hold has no certain name yet."""
-Line = tuple[str, bool]
-"""A line, and whether it belongs to the one above it."""
 
 
-def headlines(document: Mapping[str, Any]) -> Iterator[Line]:
+def headlines(document: Mapping[str, Any]) -> Iterator[str]:
     """Renamed placements, leaving clusters, deletions and workloads that are scaled down, each with what explains it
     below; and Namespaces that clusters lack."""
     for placement in document["placements"]:
         if placement["formerName"]:
-            yield (
-                CliText.RENAMED_NOW_KEEPS(placement=placement["formerName"], placement_name=placement_name(placement)),
-                False,
-            )
+            yield CliText.RENAMED_NOW_KEEPS(placement=placement["formerName"], placement_name=placement_name(placement))
     for cluster in document["risk"]["leaving"]:
         number = counted(cluster["objects"], "object")
         removal = CliText.ITS_ARE_HELD if cluster["held"] else CliText.ITS_ARE_DELETED
         objects = (CliText.ITS_STAY_THERE if cluster["objectsStay"] else removal)(number=number)
-        yield CliText.LEAVES_FLEET(cluster=cluster["clusterName"], what=objects), False
+        yield CliText.LEAVES_FLEET(cluster=cluster["clusterName"], what=objects)
     deleted = document["risk"]["delete"]
     if deleted["objects"]:
-        yield f"deletes: {_share(deleted, document['risk']['placed'])}: {_when(deleted, document)}", False
+        yield f"deletes: {_share(deleted, document['risk']['placed'])}: {_when(deleted, document)}"
         for placement in document["placements"]:
-            yield from ((line, True) for line in _deleted(placement))
+            yield from (f"  {line}" for line in _deleted(placement))
     for row in document["risk"]["scaledDown"]:
         body = row["object"]
-        yield (
-            CliText.SCALES_DOWN(
-                kind=body["kind"],
-                name=f"{body['namespace']}/{body['name']}",
-                pods=counted(row["pods"], "pod"),
-                after=row["podsAfter"],
-                clusters=names(tuple(row["clusters"])),
-                rollout=row["rollout"],
-            ),
-            False,
+        yield CliText.SCALES_DOWN(
+            kind=body["kind"],
+            name=f"{body['namespace']}/{body['name']}",
+            pods=counted(row["pods"], "pod"),
+            after=row["podsAfter"],
+            clusters=names(tuple(row["clusters"])),
+            rollout=row["rollout"],
         )
     for row in document["missingNamespaces"]:
-        yield CliText.NAMESPACE_MISSING(name=row["name"], clusters=names(tuple(row["clusters"]))), False
+        yield CliText.NAMESPACE_MISSING(name=row["name"], clusters=names(tuple(row["clusters"])))
 
 
 def work_tree_line(document: Mapping[str, Any]) -> str:
@@ -102,17 +94,11 @@ def blocked_lines(document: Mapping[str, Any]) -> Iterator[str]:
         yield CliText.BLOCKED_CHANGES_NOTHING(placement=placement, tuple=names(tuple(clusters)), message=message)
 
 
-def percent_of(shares: Mapping[str, Any]) -> str:
-    """` (16.7%)`, "" where nothing is placed."""
-    percent = shares["percent"]
-    return "" if percent is None else f" ({percent:g}%)"
-
-
 def _share(shares: Mapping[str, Any], placed: int) -> str:
     objects = shares["objects"]
-    if objects > placed:  # some are on the clusters without being placed
+    if objects > placed or not placed:  # some are on the clusters without being placed
         return counted(objects, "object")
-    return f"{objects} of {counted(placed, 'placed object')}{percent_of(shares)}"
+    return f"{objects} of {counted(placed, 'placed object')} ({shares['percent']:g}%)"
 
 
 def _when(times: Mapping[str, Any], document: Mapping[str, Any]) -> str:
@@ -132,7 +118,7 @@ def _deleted(placement: Mapping[str, Any]) -> Iterator[str]:
     """What a placement deletes, the same objects put together."""
     groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for when, part in (("now", "operations"), ("later", "later")):
-        for group in operations_of(placement, part=part, diffs_of=()):
+        for group in operations_of(placement, part=part):
             if group.word == "delete":
                 groups.setdefault((when, group.clusters), []).append(group.object)
     for (when, clusters), objects in groups.items():

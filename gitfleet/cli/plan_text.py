@@ -35,8 +35,7 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
         yield from _hold_lines(hold)
     for eviction in document["evictions"]:
         yield eviction_sentence(eviction)
-    for line, below in headlines(document):
-        yield f"  {line}" if below else line
+    yield from headlines(document)
     yield from _fault_lines(document["faults"])
     for unreachable in document.get("unreachable", ()):
         yield f"unreachable: {unreachable['clusterName']}: {unreachable['message']}"
@@ -78,8 +77,8 @@ def _hold_lines(hold: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
-    moves, operations = moves_of(placement), operations_of(placement, diffs_of=("update",))
-    later = operations_of(placement, part="later", diffs_of=())
+    moves, operations = moves_of(placement), operations_of(placement)
+    later = operations_of(placement, part="later")
     met = placement["scheduled"]["status"] == "True"
     moved = moves_sentence(placement["moves"])
     nowhere = unpicked_of(placement) and not any(row["selected"] for row in placement["clusters"])

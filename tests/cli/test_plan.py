@@ -294,7 +294,7 @@ def operation(cluster: str, **more: Any) -> dict[str, Any]:
 
 def test_many_clusters_are_counted() -> None:
     placement = {"operations": [operation(f"c{number:03d}") for number in range(200)]}
-    (group,) = operations_of(placement, diffs_of=())
+    (group,) = operations_of(placement)
 
     assert names(group.clusters) == "c000, c001, c002, c003 and 196 more"
     assert names(("a", "b", "c", "d", "e")) == "a, b, c, d, e"
