@@ -31,7 +31,7 @@ _KEY = re.compile(" *[^: ][^:]*: +")
 @click.argument("name", metavar="[NAME]", required=False)
 @options.at
 @options.settings(options.in_repo, options.branch, options.cache_dir)
-@options.output("table", "wide", "json", "yaml", "name", "markdown", "html")
+@options.output("table", "wide", "json", "yaml", "name")
 def get(kind: str, name: str | None, at: str | None, settings: Settings, output: str) -> None:
     """List the objects of a KIND, or the one of a NAME, from the state branch, as kubectl would.
 
@@ -43,15 +43,11 @@ def get(kind: str, name: str | None, at: str | None, settings: Settings, output:
         _print_objects(_objects(settings, kind, name, at)[0], name, output)
         return
     table, notice = _table(settings, kind, name, at, wide=output == "wide")
-    if output in ("markdown", "html"):
-        from gitfleet.views import html_page, markdown_table
-
-        click.echo(markdown_table(table) if output == "markdown" else html_page(kind, table), nl=False)
-    elif table.rows:
+    if table.rows:
         print_table(table.columns, table.rows)
     else:
         say(CliText.NO_RESOURCES_FOUND())
-    if notice and output in ("table", "wide"):
+    if notice:
         say(notice)
 
 

@@ -1,4 +1,4 @@
-"""The timeline of a simulation as one HTML file."""
+"""The timeline of a simulation as one HTML file: no script, nothing loaded from anywhere, every text escaped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Final
 from gitfleet.cli.progress import Lines, ending_of, when_of
 from gitfleet.cli.texts import CliText
 from gitfleet.model.events import Event, EventType
-from gitfleet.views import html_document
 
 _PHASES: Final = {
     EventType.SCHEDULED: "picked",
@@ -32,6 +31,9 @@ _LEGEND: Final = (
 _STEPS: Final = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600, 43200, 86400)
 """Seconds between two marks of the scale, whole ones since a mark is labelled in whole seconds."""
 _STYLE: Final = """
+body{font:15px/1.5 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem;color:#1c2733;background:#fff}
+h1{font-size:1.3rem}h2{font-size:1.05rem;margin-top:2rem}code,pre{font-family:ui-monospace,monospace;font-size:13px}
+@media (prefers-color-scheme:dark){body{background:#14191f;color:#dde4ea}}
 .row{display:flex;align-items:center;gap:.8rem;margin:3px 0}
 .name{flex:0 0 18rem;overflow-wrap:anywhere;text-align:right}
 .bar{position:relative;flex:1;height:1.3rem;background:#eef1f4;border-radius:3px;overflow:hidden}
@@ -59,7 +61,16 @@ class Span:
 def page_of(events: Sequence[tuple[float, Event]]) -> str:
     """The whole page: a bar for each placement on each cluster, and every line of the timeline."""
     end = max((at for at, _ in events), default=0.0)
-    return html_document("gitfleet simulate", _lines(events, end), style=_STYLE)
+    lines = (
+        "<!doctype html>",
+        '<html lang="en"><head><meta charset="utf-8"><title>gitfleet simulate</title>',
+        '<meta name="viewport" content="width=device-width,initial-scale=1">',
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
+        f"<style>{_STYLE}</style></head><body>",
+        *_lines(events, end),
+        "</body></html>",
+    )
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _lines(events: Sequence[tuple[float, Event]], end: float) -> Iterator[str]:

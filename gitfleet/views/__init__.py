@@ -2,8 +2,7 @@
 
 table_of, objects_of, in_scope, kinds           what `get` shows: typed views (`models`) read through a StateReader
 describe_lines(object)                          what `describe` prints
-markdown_table(table), html_page(title, table)  a table for other readers; the terminal's is in `cli`
-fenced, html_document   the parts of which such pages are made
+fenced(lines, language)         a block of code in a page of Markdown
 readme_text(state)                              README.md of the state branch
 diff_document(...), snapshots_document(...)     `diff -o json`; object_lines(row) says one object of it in lines
 plan_document(...), has_changes                 `plan -o json`; moves_sentence(...) sums up what moves
@@ -46,9 +45,8 @@ from gitfleet.views.holds import (
     kept_placements_lines,
     reason_sentence,
 )
-from gitfleet.views.html import html_document, html_page
 from gitfleet.views.kinds import in_scope, kinds, objects_of, table_of
-from gitfleet.views.markdown import fenced, markdown_table, shortened
+from gitfleet.views.markdown import fenced, shortened
 from gitfleet.views.metrics import FleetGauge, fleet_gauges
 from gitfleet.views.notifications import Occasion, notification_message
 from gitfleet.views.pauses import rollout_to_pause, with_pause
@@ -92,13 +90,10 @@ __all__ = [
     "hold_document",
     "hold_sentence",
     "how_to_approve",
-    "html_document",
-    "html_page",
     "in_scope",
     "kept_placements_lines",
     "kinds",
     "last_run_failures",
-    "markdown_table",
     "moves_sentence",
     "no_placement",
     "notification_message",

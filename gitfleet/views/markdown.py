@@ -12,7 +12,6 @@ from typing import Final
 
 from gitfleet.api.faults import FaultGroup
 from gitfleet.status import one_line
-from gitfleet.views.tables import Table
 from gitfleet.views.texts import ViewsText
 
 _SIMILAR: Final = str.maketrans({"`": "'", "|": "¦", "<": "‹", ">": "›", "\\": "⧵"})
@@ -67,13 +66,6 @@ def shortened(text: str, limit: int) -> str:
         elif fence and line == fence:
             fence = ""
     return "\n".join([*lines, fence, "", ViewsText.END_LEFT_OUT()])
-
-
-def markdown_table(shown: Table) -> str:
-    """A table whose cells are texts of unknown origin."""
-    return "".join(
-        f"{line}\n" for line in table_lines(shown.columns, (tuple(map(code_span, row)) for row in shown.rows))
-    )
 
 
 def table_lines(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -1,4 +1,4 @@
-"""A table: the one shape that terminal, Markdown and HTML are made from, and the texts that stand in its cells."""
+"""A table of `get`, and the texts that stand in its cells."""
 
 from __future__ import annotations
 

@@ -308,15 +308,6 @@ def test_a_past_state_is_read_at_its_commit(gitfleet: Shell, moving: Path) -> No
     assert refused.err.startswith(f"error: {CliText.STAND_WATCHED_BRANCH(listed_as='strategies')}")
 
 
-def test_tables_for_other_readers(gitfleet: Shell, settled: Path) -> None:
-    markdown = gitfleet("get", "crp", "-C", settled, "-o", "markdown").out
-    page = gitfleet("get", "crp", "-C", settled, "-o", "html").out
-
-    assert markdown.splitlines()[0].startswith("| NAME | GEN | SCHEDULED |")
-    assert "| `web` | `1` | `True` | `True` | `2/2` | `0` |" in markdown
-    assert page.startswith("<!doctype html>") and "<td>web</td><td>1</td><td>True</td>" in page
-
-
 def test_explain_tells_what_is_recorded(gitfleet: Shell, moving: Path) -> None:
     """A newer commit changes nothing before it is reconciled, and `--rev` works out what it leads to."""
     then = git(moving, "rev-parse", "gitfleet/state").strip()
