@@ -8,7 +8,7 @@
     take_override_snapshots    the next snapshots of every override
     current_overrides          the newest snapshot of each override that is there
     references_of              the override snapshots that any binding names
-    is_propagated, strip, snapshot_order, split_by_size    the rules one by one
+    is_propagated, strip, snapshot_order    the rules one by one
 
 Forbidden here: choosing clusters, patching manifests, reading files. Same inputs, same snapshots.
 
@@ -25,7 +25,6 @@ from gitfleet.snapshots.take import (
     Retained,
     SnapshotResult,
     restore_snapshot,
-    split_by_size,
     take_snapshots,
 )
 
@@ -45,7 +44,6 @@ __all__ = [
     "restore_snapshot",
     "select",
     "snapshot_order",
-    "split_by_size",
     "strip",
     "take_override_snapshots",
     "take_snapshots",

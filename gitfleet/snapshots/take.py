@@ -16,7 +16,6 @@ from gitfleet.api.snapshots import DocumentRef, PolicySnapshot, ResourceSnapshot
 from gitfleet.api.steps import stepped_folders
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.formats.limits import in_batches
 from gitfleet.model.state import PlacementRecord
 from gitfleet.snapshots.index import PayloadIndex, index_payload
 from gitfleet.snapshots.selection import Selection, UserError, denial_of, select, unusable
@@ -138,12 +137,6 @@ def _content_hash(manifests: Iterable[Manifest], folders: Iterable[FolderVariant
     lines = [" ".join((m.digest, m.folder, *m.variants)) if m.variants else m.digest for m in manifests]
     lines += [digest_of(write(folder)) for folder in folders]
     return sha256("\n".join(lines).encode()).hexdigest()
-
-
-def split_by_size(sizes: Sequence[int], limit: int) -> Iterator[list[int]]:
-    """Group objects of these sizes (bytes), in order, as KubeFleet splits a snapshot: a group takes objects while their
-    sum stays within the limit, and an object beyond the limit stands alone."""
-    return in_batches(sizes, int, limit)
 
 
 def _select(placement: Placement, index: PayloadIndex, record: PlacementRecord | None) -> Selection | None:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from gitfleet.api.overrides import JsonPatch, OverriddenResource, Override, OverrideKey, OverrideRule, override_type
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.snapshots import current_overrides, split_by_size, strip, take_override_snapshots
+from gitfleet.formats.limits import in_batches
+from gitfleet.snapshots import current_overrides, strip, take_override_snapshots
 from tests.snapshots.builders import manifest
 
 UIDS = {"controller-uid": "u", "batch.kubernetes.io/controller-uid": "u"}
@@ -66,14 +67,10 @@ def test_strip(given_body: dict[str, Any], expected: dict[str, Any] | None) -> N
 
 @given(st.lists(st.integers(1, 200)), st.integers(1, 200))
 def test_split_keeps_order_and_limit(sizes: list[int], limit: int) -> None:
-    groups = list(split_by_size(sizes, limit))
+    groups = list(in_batches(sizes, int, limit))
     assert [size for group in groups for size in group] == sizes
     assert all(len(group) == 1 or sum(group) <= limit for group in groups)
     assert all(sum(a) + b[0] > limit for a, b in pairwise(groups))
-
-
-def test_a_group_may_have_the_very_size_of_the_limit() -> None:
-    assert list(split_by_size([5, 5, 1, 20, 3], 10)) == [[5, 5], [1], [20], [3]]
 
 
 def override(value: str, name: str = "cro", ns: str = "", **more: Any) -> Override:

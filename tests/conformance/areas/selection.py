@@ -7,7 +7,8 @@ from typing import Any
 
 from gitfleet.api.objects import JsonObject, key_of
 from gitfleet.formats.kinds import is_selectable
-from gitfleet.snapshots import index_payload, is_propagated, snapshot_order, split_by_size, strip
+from gitfleet.formats.limits import in_batches
+from gitfleet.snapshots import index_payload, is_propagated, snapshot_order, strip
 from tests.conformance.documents import difference, manifest_of, named
 
 
@@ -50,7 +51,7 @@ def run_selection(case: dict[str, Any]) -> str | None:
             wanted = named(expected["object"])
             return difference(wanted, strip(manifest_of(named(given["object"]))).body)
         case "split":
-            return difference(expected, {"groups": list(split_by_size(given["sizes"], given["limit"]))})
+            return difference(expected, {"groups": list(in_batches(given["sizes"], int, given["limit"]))})
         case op:
             return f"nothing here knows the op {op!r}"
 
