@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gitfleet.api import dotted, read, read_state, write
 from gitfleet.api.metrics import CanaryMetric, MetricTemplate
@@ -44,16 +41,10 @@ WITHIN = ApiText.MUST_PRE_BATCH_ROLLOUT_POST()
     ("plan", "expected"),
     [
         ({}, []),
-        ({"numBatches": 3, "lastBatchToRollout": 2}, []),
-        ({"numBatches": 0}, [("numBatches: " + ApiText.MUST_LEAST_RAISE(context="1"))]),
-        ({"numBatches": 1001}, [("numBatches: " + ApiText.MUST_MOST_LOWER(context="1000"))]),
         (batches(1, numBatches=1), [("numBatches: " + ApiText.NOT_GO_ROLLOUTBATCHES())]),
         (batches(1, "50%", "50%"), []),
-        (batches("33%", "33%", "33%"), []),
         (batches("50%", 3, "51%"),
          [("rolloutBatches: " + ApiText.MORE_PODS_LOWER_PERCENTAGES_ALL())]),
-        (batches("101%"), [("rolloutBatches[0].replicas: " + FormatsText.MUST_WHOLE_NUMBER_WITHOUT_QUOTES())]),
-        (batches(-1), [("rolloutBatches[0].replicas: " + FormatsText.MUST_LEAST_RAISE())]),
         ({"rolloutBatches": [{}]}, [("rolloutBatches[0].replicas: " + ApiText.NEEDS_REPLICAS_PODLIST())]),
         ({"rolloutBatches": [{"replicas": 1, "podList": ["a-0"]}]},
          [("rolloutBatches[0].podList: " + ApiText.NOT_GO_REPLICAS())]),
@@ -62,25 +53,13 @@ WITHIN = ApiText.MUST_PRE_BATCH_ROLLOUT_POST()
         (batches(1, 1, lastBatchToRollout=1), []),
         (batches(1, 1, lastBatchToRollout=2),
          [("lastBatchToRollout: " + ApiText.MUST_MOST_LAST_BATCH_COUNTED(last="1"))]),
-        ({"numBatches": 2, "batchPartition": 2},
-         [("batchPartition: " + ApiText.MUST_MOST_LAST_BATCH_COUNTED(last="1"))]),
-        ({"lastBatchToRollout": 1},
-         [("lastBatchToRollout: " + ApiText.MUST_MOST_LAST_BATCH_COUNTED(last="0"))]),
         ({"lastBatchToRollout": 0, "batchPartition": 0},
          [("batchPartition: " + ApiText.NOT_GO_OTHER_NAME_FIELD())]),
-        ({"batchPartiton": 0}, [("batchPartiton: " + ApiText.NOT_KNOWN_FIELD(hint=near("batchPartition")))]),
         (batches(1, 2, rolloutStrategy="DecreaseFirst"), []),
         ({"rolloutStrategy": "DecreaseFirst", "rolloutBatches": [{"replicas": 1, "maxUnavailable": 1}]}, []),
         ({"rolloutStrategy": "DecreaseFirst", "rolloutBatches": [{"replicas": 1, "maxUnavailable": 0}]},
          [f"rolloutBatches[0].maxUnavailable: {DECREASING}"]),
-        ({"rolloutStrategy": "DecreaseFirst", "rolloutBatches": [{"replicas": 1, "maxUnavailable": "0%"}]},
-         [f"rolloutBatches[0].maxUnavailable: {DECREASING}"]),
         ({"rolloutBatches": [{"replicas": 1, "maxUnavailable": 0}]}, []),
-        ({"rolloutStrategy": "IncreaseFrist"},
-         [("rolloutStrategy: " + ApiText.MUST_ONE(replace="'IncreaseFirst', 'DecreaseFirst'",
-             end=near("IncreaseFirst")))]),
-        ({"targetSize": -1}, [("targetSize: " + FormatsText.MUST_LEAST_RAISE())]),
-        ({"paused": "yes"}, [("paused: " + ApiText.MUST_TRUE_FALSE())]),
         # Webhooks.
         ({"rolloutWebhooks": [HOOK, {**HOOK, "name": "other"}]}, []),
         ({"rolloutWebhooks": [HOOK, {**HOOK, "type": "finalize-rollout"}]},
@@ -94,19 +73,8 @@ WITHIN = ApiText.MUST_PRE_BATCH_ROLLOUT_POST()
         ({"rolloutBatches": [{"replicas": 1, "batchRolloutWebhooks": [{**HOOK, "type": "finalize-rollout"}]}]},
          [f"rolloutBatches[0].batchRolloutWebhooks[0].type: {WITHIN}"]),
         ({"rolloutWebhooks": [{**HOOK, "type": "initilize-rollout", "method": "POST"}]}, []),
-        ({"rolloutWebhooks": [{**HOOK, "type": "pre-rollout"}]},
-         [("rolloutWebhooks[0].type: " + ApiText.MUST_ONE(
-             replace="'initialize-rollout', 'pre-batch-rollout', 'post-batch-rollout', 'finalize-rollout'",
-             end=near("pre-batch-rollout")))]),
-        ({"rolloutWebhooks": [{**HOOK, "method": "GET"}]},
-         [("rolloutWebhooks[0].method: " + ApiText.MUST_ONE(replace="'POST'", end="correct it"))]),
         ({"rolloutWebhooks": [{**HOOK, "timeout": "11m"}]},
          [("rolloutWebhooks[0].timeout: " + ApiText.MUST_MOST_M())]),
-        ({"rolloutWebhooks": [{**HOOK, "expectedStatus": [200, 99]}]},
-         [("rolloutWebhooks[0].expectedStatus[1]: " + ApiText.MUST_LEAST_RAISE(context="100"))]),
-        ({"rolloutWebhooks": [{**HOOK, "onFailure": "Wait"}]},
-         [("rolloutWebhooks[0].onFailure: " + ApiText.MUST_ONE(replace="'wait', 'fail', 'rollback'",
-             end=near("wait")))]),
         # Metrics.
         ({"canaryMetric": [METRIC, METRIC]},
          [("canaryMetric[1].name: " + ApiText.TAKEN_EARLIER_RENAME(what="metric"))]),
@@ -124,20 +92,13 @@ def test_what_a_plan_may_say(plan: Json, expected: list[str]) -> None:
         ("https://a.example", True),
         ("http://localhost:8080/x?y=1&z=%20@", True),
         ("https://[::1]/x", True),
-        ("https://10.0.0.1", True),
         ("https://user:password@a.example", False),
-        ("https://user@a.example/", False),
         ("https://a.example\\@b.example/", False),
         ("https://a.example/#part", False),
         ("https:///x", False),
-        ("https://", False),
         ("ftp://a.example", False),
-        ("file:///etc/passwd", False),
-        ("a.example", False),
         ("https://a.example:0/", False),
-        ("https://a.example/ x", False),
         ("https://a.example/\n", False),
-        ("https://\u00e4.example", False),
         ("https://a.example/" + "x" * 1983, False),
     ],
 )
@@ -165,11 +126,8 @@ ESCAPED = FormatsText.BACKSLASH_BEFORE_WOULD_CHANGE_STANDS()
         ("up", None),
         ('up{job="\\\\{{ name }}"}', None),
         ('up{job="\\{{ name }}"}', ESCAPED),
-        ("up{a='{{ name }}\\\\\\{{ name }}'}", ESCAPED),
         ("sum(rate(x{job='{{name}}',c=\"{{ args.c }}\"}[{{ .interval }}]))", None),
         ("up{job='{{ name }'}", NO_VARIABLE),
-        ("up{job='{{ }}'}", NO_VARIABLE),
-        ("up{job='{{{ name }}'}", NO_VARIABLE),
         ("up{job='{{ na me }}'}", NO_VARIABLE),
         ("up{{", NO_VARIABLE),
         ("", ApiText.MUST_NOT_EMPTY_FILL()),
@@ -185,11 +143,8 @@ def test_a_query_has_variables_in_double_braces(query: str, expected: str | None
     [
         ({}, []),
         ({"metricsRange": {"min": "0.95", "max": 1}}, []),
-        ({"metricsRange": {"min": "-1", "max": "0.5"}}, []),
         ({"metricsRange": {"min": "95%"}}, [("metricsRange.min: " + FormatsText.MUST_NUMBER_CORRECT())]),
         ({"metricsRange": {"min": float("inf")}}, [f"metricsRange.min: {INFINITE}"]),
-        ({"metricsRange": {"max": 10**400}}, [f"metricsRange.max: {INFINITE}"]),
-        ({"metricsRange": {"max": True}}, [("metricsRange.max: " + FormatsText.MUST_NUMBER_CORRECT())]),
         ({"metricsRange": {"min": "2", "max": 1}}, [("metricsRange.min: " + ApiText.MUST_NOT_ABOVE_MAX())]),
         ({"metricsRange": {}}, [("metricsRange: " + ApiText.NEEDS_MIN_MAX())]),
         ({"metricsRange": None},
@@ -199,15 +154,10 @@ def test_a_query_has_variables_in_double_braces(query: str, expected: str | None
         ({"successCondition": "reslt < 1"},
          [("successCondition: " + FormatsText.NO_VARIABLE_NAME(where=FormatsText.LINE_COLUMN(
              refused=FormatsText.NO_CEL_EXPRESSION(called="metric"), line=1, column=1), known=near("result")))]),
-        ({"templateRef": {"name": "x", "kind": "AnalysisTemplate"}},
-         [("templateRef.kind: " + ApiText.MUST_ONE(replace="'MetricTemplate'", end="correct it"))]),
         ({"templateRef": {"name": "x", "apiVersion": "gitfleet.dev/v1alpha1", "kind": "MetricTemplate"}}, []),
-        ({"templateRef": {"name": "x", "apiVersion": "flagger.app/v1beta1"}},
-         [("templateRef.apiVersion: " + ApiText.MUST_ONE(replace="'gitfleet.dev/v1alpha1'", end="correct it"))]),
         ({"args": {"job": "api"}}, []),
         ({"args": {"a b": "api"}}, [("args.a b: " + ApiText.MUST_NAME_LETTERS())]),
         ({"interval": "0s"}, [("interval: " + FormatsText.MUST_DURATION_MORE_ZERO())]),
-        ({"count": 0}, [("count: " + ApiText.MUST_LEAST_RAISE(context="1"))]),
     ],
 )  # fmt: skip
 def test_what_a_metric_may_say(change: Json, expected: list[str]) -> None:
@@ -237,7 +187,6 @@ def source(name: str, **more: str) -> Json:
     [
         ({}, []),
         ({"sourceRef": [source("api-v1")]}, []),
-        ({"sourceRef": [source("api", namespace="shop")]}, []),
         ({"sourceRef": [source("api")]},
          [("spec.sourceRef[0]: " + ApiText.TARGET_NAME_WORKLOAD_OLDER_CONTENT())]),
         ({"sourceRef": [source("a"), source("api", namespace="web"), source("a")]},
@@ -247,11 +196,6 @@ def source(name: str, **more: str) -> Json:
          [("spec.sourceRef[0].kind: " + ApiText.MUST_KIND_TARGET(group_kind="Deployment.apps"))]),
         ({"sourceRef": [{**source("a"), "apiVersion": "apps"}]},
          [("spec.sourceRef[0].apiVersion: " + ApiText.MUST_API_GROUP_VERSION())]),
-        ({"targetRef": {"kind": "Deployment", "name": "api"}}, [("spec.targetRef.apiVersion: " + ApiText.REQUIRED_ADD(
-            ))]),
-        ({"targetRef": None}, [("spec.targetRef: " + ApiText.REQUIRED_ADD())]),
-        ({"order": "random"}, [("spec.order: " + ApiText.MUST_ONE(replace="'parallel', 'sequential'",
-            end="correct it"))]),
         # What batches add up to is known where pods go from one workload to another.
         ({"sourceRef": [source("a")], "rolloutPlan": batches(2, 3, targetSize=5)}, []),
         ({"sourceRef": [source("a")], "rolloutPlan": batches(2, 3, targetSize=6)},
@@ -262,7 +206,6 @@ def source(name: str, **more: str) -> Json:
         ({"sourceRef": [source("a")],
           "rolloutPlan": {"targetSize": 2, "rolloutBatches": [{"podList": ["a-0"]}, {"replicas": 2}]}},
          [("spec.rolloutPlan.rolloutBatches: " + ApiText.PODS_TARGETSIZE_CORRECT_ONE(known="3", target_size="2"))]),
-        ({"rolloutPlan": batches(2, 3, targetSize=6)}, []),
         ({"sourceRef": [source("a")], "rolloutPlan": batches(2, 3)}, []),
     ],
 )  # fmt: skip
@@ -290,15 +233,10 @@ def app(spec: Json) -> Json:
     [
         ({}, []),
         ({"sourceRevision": 1, "componentList": ["api"], "revertOnDelete": True}, []),
-        ({"targetRevision": None}, [("spec.targetRevision: " + ApiText.REQUIRED_ADD())]),
         ({"targetRevision": ""},
          [("spec.targetRevision: " + ApiText.MUST_NOT_EMPTY_WRITE_INDEX())]),
         ({"sourceRevision": 2},
          [("spec.sourceRevision: " + ApiText.TARGETREVISION_NAME_SNAPSHOT_OLDER_CONTENT())]),
-        ({"placementRef": {"name": "web", "kind": "Placement"}},
-         [("spec.placementRef.kind: " + ApiText.MUST_ONE(replace="'ClusterResourcePlacement', 'ResourcePlacement'",
-             end="correct it"))]),
-        ({"componentList": ["a", "b"]}, [("spec.componentList: " + ApiText.MOST_ITEMS_REMOVE_SOME(context="1"))]),
         ({"sourceRevision": "1", "rolloutPlan": batches(2, 3, targetSize=6)},
          [("spec.rolloutPlan.rolloutBatches: " + ApiText.PODS_TARGETSIZE_CORRECT_ONE(known="5", target_size="6"))]),
     ],
@@ -317,55 +255,3 @@ def test_other_spellings_mean_the_same() -> None:
     written = write(made)
     assert (written["lastBatchToRollout"], written["canaryMetric"][0]["metricsRange"]) == (1, {"min": 0.5, "max": 3})
     assert read_state(RolloutPlan, written) == made
-
-
-Batch = st.integers(0, 9) | st.integers(0, 9).map(lambda n: [f"web-{n}"]) | st.integers(0, 30).map(lambda n: f"{n}%")
-FAULTS = ("both", "neither", "twice", "type", "last", "numBatches", "metric")
-
-
-@st.composite
-def plans(draw: st.DrawFn) -> dict[str, Any]:
-    """A plan that holds; its pods are named once."""
-    listed: list[dict[str, Any]] = []
-    percent = 0
-    for index, one in enumerate(draw(st.lists(Batch, min_size=1, max_size=6))):
-        if isinstance(one, str):
-            percent += int(one[:-1])
-            one = one if percent <= 100 else index
-        hooks = [{**HOOK, "name": f"hook-{n}"} for n in range(draw(st.integers(0, 2)))]
-        amount = {"podList": [f"{name}-{index}" for name in one]} if isinstance(one, list) else {"replicas": one}
-        listed.append({**amount, "batchRolloutWebhooks": hooks, "canaryMetric": [METRIC]})
-    last = draw(st.none() | st.integers(0, len(listed) - 1))
-    strategy = draw(st.sampled_from(["IncreaseFirst", "DecreaseFirst"]))
-    return {"rolloutBatches": listed, "lastBatchToRollout": last, "rolloutStrategy": strategy}
-
-
-def break_one(plan: dict[str, Any], fault: str, index: int) -> str:
-    """Break one rule of a plan; the field that is then wrong."""
-    batch = plan["rolloutBatches"][index]
-    here = f"rolloutBatches[{index}]"
-    if fault == "both":
-        batch |= {"replicas": 1, "podList": ["web"]}
-        return f"{here}.podList"
-    if fault == "neither":
-        batch.pop("replicas", batch.pop("podList", None))
-        return f"{here}.replicas"
-    if fault == "twice":
-        batch["batchRolloutWebhooks"] = [HOOK, HOOK]
-        return f"{here}.batchRolloutWebhooks[1].name"
-    if fault == "type":
-        batch["batchRolloutWebhooks"] = [{**HOOK, "type": "finalize-rollout"}]
-        return f"{here}.batchRolloutWebhooks[0].type"
-    if fault == "metric":
-        batch["canaryMetric"] = [{**METRIC, "metricsRange": {}}]
-        return f"{here}.canaryMetric[0].metricsRange"
-    field = "numBatches" if fault == "numBatches" else "lastBatchToRollout"
-    plan[field] = len(plan["rolloutBatches"])
-    return field
-
-
-@given(plans(), st.sampled_from(FAULTS), st.randoms(use_true_random=False))
-def test_a_sound_plan_passes_and_one_fault_is_one_break(plan: dict[str, Any], fault: str, rnd: random.Random) -> None:
-    assert broken(plan) == []
-    field = break_one(plan, fault, rnd.randrange(len(plan["rolloutBatches"])))
-    assert [text.partition(": ")[0] for text in broken(plan)] == [field]

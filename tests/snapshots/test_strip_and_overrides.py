@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitfleet.api.overrides import JsonPatch, OverriddenResource, Override, OverrideKey, OverrideRule, override_type
-from gitfleet.model.failures import Failures, Subject
 from gitfleet.formats.limits import in_batches
+from gitfleet.model.failures import Failures, Subject
 from gitfleet.snapshots import current_overrides, strip, take_override_snapshots
 from tests.snapshots.builders import manifest
 
