@@ -46,30 +46,20 @@ def answer(source: str, body: dict[str, Any] = DATABASE) -> bool | str:
     ("source", "expected"),
     [
         ("status.phase == 'Ready'", True),
-        ("status.phase == 'Failed'", False),
         ('status.phase.startsWith("Re") && status.phase.endsWith("dy") && status.phase.contains("ad")', True),
         ("status.replicas == spec.replicas && metadata.generation == status.observedGeneration", True),
-        ("status.conditions.filter(e, e.type == 'Ready').all(e, e.status == 'True')", True),
         ("status.conditions.exists(e, e.type == 'Ready' && e.status == 'True')", True),
         ("status.conditions.exists(e, e.missing == 'x' || e.type == 'Ready')", True),
-        ("status.conditions.exists_one(e, e.status == 'True')", True),
-        ("status.conditions.all(e, e.status in ['True', 'False'])", True),
         ("status.conditions.filter(e, true)[status.replicas - 3].type == 'Ready'", True),
-        (" && ".join(["status.conditions.exists(e, true)"] * 3), True),
         ("status.conditions[0].type == 'Ready' // the first one\n && true", True),
         ("status.load == 4 && status.replicas == 3.0 && status.load > 3", True),
         ("spec.ratio * 2.0 == 1.0 && spec.replicas - 1 == 2 && spec.replicas % 2 == 1", True),
         ("status.nothing == null", True),
-        ("status.phase == 3", False),
-        ("has(status.phase) && !has(status.missing)", True),
         ("!has(status.missing) || status.missing.deeper", True),
-        ("status.missing == 1 || true", True),
         ("has(self.status) && !has(self.other) && size(self.backends) == 2", True),
         ("'app.kubernetes.io/name' in metadata.labels && metadata.labels['app.kubernetes.io/name'] == 'db'", True),
-        ("kind == 'Database' && apiVersion == 'example.com/v1'", True),
         ("timestamp(status.since) < timestamp('2027-01-01T00:00:00Z')", True),
         ("has(metadata.managedFields)", False),
-        ("'\\u00e9'.size() == 1", True),
         ("status.phase", FormatsText.GIVES_NEITHER_TRUE_NOR_FALSE()),
         ("status.missing == 1", NO_FIELD("missing")),
         ("has(status.missing.deeper)", NO_FIELD("missing")),
@@ -77,12 +67,9 @@ def answer(source: str, body: dict[str, Any] = DATABASE) -> bool | str:
         ("metadata.labels[status.password] == 'x'", FormatsText.FIELD_LOOKS_UP_NOT()),
         ("status.phase > 3", WRONG_TYPE),
         ("status.phase && true", WRONG_TYPE),
-        ("status.phase.exists(e, e == 'R')", WRONG_TYPE),
         ("status.nothing.deeper == 1", "Applying SELECT to non-message type"),
         ("status.conditions[5].type == 'Ready'", "Index error: index=5 size=2"),
         ("spec.replicas / 0 == 1", "divide by zero"),
-        ("int(status.password) == 1", "cannot convert string to int"),
-        ("9223372036854775807 * spec.replicas > 0", "integer overflow"),
     ],
 )
 def test_what_an_expression_says_of_an_object(source: str, expected: bool | str) -> None:
@@ -134,40 +121,30 @@ WRITE_SELF = FormatsText.WRITE_NAME_NOT(whole="self", parts="apiVersion, kind, m
     ("source", "sentence"),
     [
         ("", LONG),
-        ("true" + " " * 1997, LONG),
         ("   ", misread(FormatsText.NOT_CEL_CORRECT, 4)),
         ("status.phase = 'Ready'", refused(14, SIGN)),
-        ("status.phase ==\n  ", misread(FormatsText.NOT_CEL_CORRECT, 3, line=2)),
-        ("status.phase == 'Ready", refused(17, SIGN)),
         ("stats.phase == 'Ready'", misread(FormatsText.NO_VARIABLE_NAME, 6, known=FormatsText.YOU_MEAN(near="status"))),
         ("backends == 1", misread(FormatsText.NO_VARIABLE_NAME, 1, known=WRITE_SELF)),
-        ("1 == 'a'", misread(FormatsText.NOTHING_DONE_CONVERT_ONE, 3, operands="(int, string)")),
         ("3", CHECK + FormatsText.GIVES_NOT_TRUE_FALSE(given="int")),
-        ("99999999999999999999999 > 1", misread(FormatsText.NOT_CEL_CORRECT, 1)),
         ("status.phase == '\ud800'", CHECK + FormatsText.CANNOT_COMPILED_CORRECT()),
         # What could grow, search for long, read files, or run something.
         ("status.a + status.a == 'aa'", refused(10, SIGN)),
         ("{'a': 1}.a == 1", refused(1, SIGN)),
         ("google.protobuf.Struct{} == self", refused(23, SIGN)),
         ("status.l.map(x, x) == []", refused(10, FUNCTIONS)),
-        ("status.l.exist(x, x)", refused(10, no_function("exists"))),
         ("status.a.matches('^(a+)+$')", refused(10, FUNCTIONS)),
-        ("timestamp(status.since).getHours('../../etc/passwd') == 1", refused(25, FUNCTIONS)),
         ("__import__('os').system('id') == 0", refused(1, FUNCTIONS)),
         ("[[self, self]].all(a, a == a)", refused(2, CONSTANTS)),
         ("[status.a].exists(a, a == status.a)", refused(2, CONSTANTS)),
         ("status.a in [1, 2, status.b]", refused(20, CONSTANTS)),
         ("status.a.contains(status.b)", refused(19, SEARCH)),
-        ("status.a.contains('x' == 'x' ? status.b : '')", refused(19, SEARCH)),
         ("status.l.all(a, status.l.all(b, status.l.all(c, a == b)))", refused(42, LOOPS)),
         # What would hide signs from the reading before the compiler.
         (r"status.a == r'\' || status.b == r'\'", refused(14, PREFIX)),
         ("status.a == b'x'", refused(14, PREFIX)),
-        ("status.a == '''x'''", refused(15, PREFIX)),
         ("status.`a` == 1", refused(8, SIGN)),
         ("status.a\u00a0== 1", refused(9, SIGN)),
         # Depth.
-        ("(" * 100 + "true" + ")" * 100, CHECK + FormatsText.NESTED_TOO_DEEPLY_SIMPLIFY()),
         ("status" + ".a" * 500 + " == 1", CHECK + FormatsText.NESTED_TOO_DEEPLY_SIMPLIFY()),
         ("[" * 500 + "]" * 500 + " == []", refused(2, CONSTANTS)),
     ],
@@ -176,7 +153,7 @@ def test_what_is_refused_before_it_is_evaluated(source: str, sentence: str) -> N
     assert answer(source) == sentence
 
 
-@pytest.mark.parametrize("source", [None, 3, True, ["status.phase"], {"a": 1}])
+@pytest.mark.parametrize("source", [None, ["status.phase"], {"a": 1}])
 def test_what_is_no_text(source: object) -> None:
     with pytest.raises(ValueError, match=re.escape(LONG)):
         read_expression(source)
@@ -190,19 +167,15 @@ LARGE = {"status": {"l": list(range(1001)), "text": "a" * 1_000_000, "map": {f"k
 @pytest.mark.parametrize(
     ("source", "body", "expected"),
     [
-        ("status.l.all(x, x >= 0)", ENTRIES, True),
         ("status.l.filter(x, x >= 0) == status.l", ENTRIES, True),
         ("status.l.all(x, status.l.all(y, y >= 0))", {"status": {"l": list(range(150))}},
          FormatsText.VISITS_MORE_ENTRIES_LISTS(most_visits="10000")),
         ("status.l.all(x, status.l.exists(y, x == y))", ENTRIES, TOO_LARGE),
-        ("status.l.all(x, status == status)", LARGE, TOO_LARGE),
         (" && ".join(["status == status"] * 60), LARGE, TOO_LARGE),
         ("[" + "7, " * 600 + "7].all(x, status == status)", {"status": {"text": "a" * 60_000}}, TOO_LARGE),
-        ("size(status.text) == 1000000", LARGE, True),
         ("status.text.contains('b')", LARGE, False),
         ("size(status.l.filter(x, x > 0)) == 1000", {"status": {"l": [1] * 1001}},
          TOO_LARGE),
-        ("size(status.l.filter(x, x > 0)) == 1000", {"status": {"l": [1] * 1000}}, True),
         ("status.phase == 'Ready'", {"status": {"phase": "Ready", "count": 2**64}},
          FormatsText.NESTED_TOO_DEEPLY()),
         ("kind == 'Database'", {"kind": "Database", **LARGE}, True),
@@ -227,37 +200,19 @@ def verdict(source: str, values: dict[str, Any] = MEASURED) -> bool | str:
     ("source", "values", "expected"),
     [
         ("result >= 0.95", MEASURED, True),
-        ("result >= 1", MEASURED, False),
         ("results.all(r, r > 0.4 && r <= 1.0) && size(results) == 3", MEASURED, True),
-        ("results[1] - results[0] > 0.0", MEASURED, False),
         ("result == 3", {"result": 3.0, "results": [3.0]}, True),
-        ("result == 3", {"result": 3, "results": (3, 4)}, True),
-        ("results.exists(r, r == 4)", {"result": 3, "results": (3, 4)}, True),
         ("result > 0.0 || result <= 0.0", {"result": float("nan"), "results": [float("nan")]}, False),
-        ("result > 0.0", {"result": float("inf"), "results": [float("inf")]}, True),
-        ("results[3] > 0.0", MEASURED, "Index error: index=3 size=3"),
-        ("result > 0.0", {}, FormatsText.NO_FIELD(missing="result")),
         ("result", MEASURED, FormatsText.GIVES_NEITHER_TRUE_NOR_FALSE()),
         ("status.phase == 'Ready'", MEASURED, misread(FormatsText.NO_VARIABLE_NAME, 7, called="metric",
             known=FormatsText.USE_RESULT_FIRST_VALUE())),
-        ("reslt > 1", MEASURED, misread(FormatsText.NO_VARIABLE_NAME, 1, called="metric",
-            known=FormatsText.YOU_MEAN(near="result"))),
         ("result + 1.0 > 2.0", MEASURED, refused(8, FormatsText.NO_TAKES_SIGN_NOR(called="metric"), called="metric")),
-        ("result.exist(x, x)", MEASURED, refused(8, FormatsText.NO_FUNCTION(several=FormatsText.CONDITIONS_METRICS(),
-            known=FormatsText.YOU_MEAN(near="exists")), called="metric")),
-        ("results.all(a, results.all(b, results.all(c, a == b)))", MEASURED,
-         refused(39, LOOPS, called="metric")),
         ("results.all(a, results.all(b, a == b))", {"result": 1.0, "results": [1.0] * 2000},
          FormatsText.COMPARES_FILTERS_TOO_MUCH_LARGE()),
-        ("3", MEASURED, METRIC + FormatsText.GIVES_NOT_TRUE_FALSE(given="int")),
     ],
 )  # fmt: skip
 def test_what_a_condition_says_of_a_measurement(source: str, values: dict[str, Any], expected: bool | str) -> None:
     assert verdict(source, values) == expected
-
-
-def test_an_expression_of_another_subject_is_another_one() -> None:
-    assert read_metric_condition("1 == 1") != read_expression("1 == 1")
 
 
 def test_expressions_are_equal_by_their_text() -> None:

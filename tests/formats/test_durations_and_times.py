@@ -100,11 +100,6 @@ def test_a_time_reads_back_equal(microseconds: int, hours: int) -> None:
     assert read_time(time_text(moment)) == moment
 
 
-@pytest.mark.parametrize("value", [0, 1, 250, "0%", "7%", "25%", "100%"])
-def test_amounts(value: int | str) -> None:
-    assert read_int_or_percent(value) == value
-
-
 @pytest.mark.parametrize(
     ("value", "code"),
     [

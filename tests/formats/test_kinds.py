@@ -35,22 +35,11 @@ def test_a_kind_of_a_foreign_group_has_no_wave() -> None:
     [
         ("", "ConfigMap", True),
         ("", "Pod", False),
-        ("", "Node", False),
         ("example.com", "Widget", True),
         ("coordination.k8s.io", "Lease", False),
-        ("metrics.k8s.io", "PodMetrics", False),
         ("placement.kubernetes-fleet.io", "ClusterResourcePlacement", False),
         ("placement.kubernetes-fleet.io", "ResourceEnvelope", True),
-        ("placement.kubernetes-fleet.io", "Unheard", False),
-        ("cluster.kubernetes-fleet.io", "MemberCluster", False),
     ],
 )
 def test_what_placements_may_select(group: str, kind: str, selectable: bool) -> None:
     assert is_selectable(group, kind) is selectable
-
-
-def test_names_in_paths() -> None:
-    names = {row.kind: row.plural for row in BUILT_IN_KINDS.values()}
-    assert [names[kind] for kind in ("NetworkPolicy", "Ingress", "Endpoints", "Job", "IngressClass")] == [
-        "networkpolicies", "ingresses", "endpoints", "jobs", "ingressclasses",
-    ]  # fmt: skip

@@ -67,11 +67,6 @@ def test_which_kinds_are_lists(api_version: object, kind: object, is_one: bool) 
     assert is_list_kind(api_version, kind) is is_one
 
 
-def test_a_list_of_no_items_is_nothing() -> None:
-    parsed = parse_documents(b"apiVersion: v1\nkind: List\nitems: []\n", max_bytes=1 << 20)
-    assert (parsed.documents, parsed.faults) == ((), ())
-
-
 @pytest.mark.parametrize(("items", "line"), [("", 2), ("items:\n", 4), ("items: null\n", 4)])
 def test_a_list_whose_items_are_missing_cannot_be_read(items: str, line: int) -> None:
     """What the file had is not gone because of it."""

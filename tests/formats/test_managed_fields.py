@@ -11,8 +11,6 @@ from gitfleet.formats.managed_fields import managed_entries, owned_fields
     "metadata",
     [
         "x",
-        3,
-        None,
         {"managedFields": "x"},
         {"managedFields": ["x", 3, None]},
         {"managedFields": {"manager": "gitfleet"}},

