@@ -148,17 +148,7 @@ def _protecting(entry: InventoryEntry, live: LiveObject, claims: Claims, content
             return keep_entry(entry, claims, KeepCode.NAMESPACE_IN_USE, why, live)
         if protection := _protection_of(inner, claims):
             return _release(entry, claims, ApplyText.STAYS_CLUSTER_PROTECTS_2(other=inner.key, by=protection))
-    owner = next((inner.placement for inner in contents.within(entry) if _is_not_let_go(inner, claims)), None)
-    return _in_use(entry, live, claims, owner)
-
-
-def _is_not_let_go(entry: InventoryEntry, claims: Claims) -> bool:
-    """Whether an object would be deleted, and the removal gate does not permit it."""
-    live = claims.live(entry.key)
-    if live is None or claims.abandons(entry.placement):
-        return False
-    is_ours = not (is_terminating(live) or _made_by_others(entry, live) or other_owner(live))
-    return is_ours and claims.request.gate.permit(entry.key.identity) is None
+    return None
 
 
 def _protection_of(entry: InventoryEntry, claims: Claims) -> str | None:
