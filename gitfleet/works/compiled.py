@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-import jsonpatch
 import jsonpointer
 
 from gitfleet.api.clusters import MemberCluster
@@ -29,46 +28,20 @@ class PatchError(ValueError):
 class CompiledPatch:
     """A patch operation, read once: its path split, its value as text where a variable stands in it."""
 
-    __slots__ = ("_fixed", "_operation", "_template", "path", "tokens")
+    __slots__ = ("_operation", "_template", "_value", "path", "tokens")
 
     def __init__(self, patch: JsonPatch) -> None:
         self.path = patch.path
         self.tokens: tuple[str, ...] = tuple(jsonpointer.JsonPointer(patch.path).parts)
         self._operation = patch.op
-        takes_value = patch.op != "remove"
-        text = canonical_json(patch.operand) if takes_value else b""
+        self._value: Any = patch.operand
+        text = canonical_json(patch.operand) if patch.op != "remove" else b""
         self._template = text.decode() if _VARIABLE in text else None
-        self._fixed = None if self._template is not None else self._compile(patch.operand if takes_value else None)
 
     def apply(self, body: JsonObject, cluster: MemberCluster) -> JsonObject:
         """The object after the operation: new along the path, shared everywhere else. PatchError when it does not
         apply: nothing is at the path of a replace or remove, or the parent is not there."""
-        patch = self._fixed or self._compile(self._value(cluster))
-        opened = self._open(body)
-        try:
-            patch.apply(opened, in_place=True)
-        except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException, TypeError, ValueError):
-            # The library's own texts repeat the document.
-            raise PatchError(WorksText.NOT_APPLY(operation=self._operation, name=self.path)) from None
-        return opened
-
-    def _compile(self, value: Any) -> jsonpatch.JsonPatch:
-        operation: dict[str, Any] = {"op": self._operation, "path": self.path}
-        if self._operation != "remove":
-            operation["value"] = value
-        return jsonpatch.JsonPatch([operation])
-
-    def _value(self, cluster: MemberCluster) -> Any:
-        """The value with its variables replaced in its JSON text."""
-        try:
-            return parse_json(replaced(self._template or "null", cluster, self.path))
-        except VariableError as error:
-            raise PatchError(str(error)) from None
-        except NotJson:
-            raise PatchError(WorksText.VALUE_NO_JSON_ONCE_VARIABLES(name=self.path)) from None
-
-    def _open(self, body: JsonObject) -> dict[str, Any]:
-        """A copy of the containers along the path, so that the operation changes nothing that is shared."""
+        value = self._value if self._template is None else self._filled_in(self._template, cluster)
         root = dict(body)
         container: Any = root
         for depth, token in enumerate(self.tokens[:-1]):
@@ -79,11 +52,31 @@ class CompiledPatch:
             container[slot] = inner.copy()
             container = container[slot]
         last = self.tokens[-1]
-        if self._operation != "add":
-            self._slot(container, last, len(self.tokens) - 1)
-        elif isinstance(container, list) and last != "-" and _index(last, len(container) + 1) is None:
-            raise PatchError(WorksText.ADD_NOT_APPLY(name=self.path))
+        if self._operation == "add":
+            self._add(container, last, value)
+        elif self._operation == "remove":
+            del container[self._slot(container, last, len(self.tokens) - 1)]
+        else:
+            container[self._slot(container, last, len(self.tokens) - 1)] = value
         return root
+
+    def _add(self, container: Any, last: str, value: Any) -> None:
+        if isinstance(container, dict):
+            container[last] = value
+            return
+        index = len(container) if last == "-" else _index(last, len(container) + 1)
+        if index is None:
+            raise PatchError(WorksText.ADD_NOT_APPLY(name=self.path))
+        container.insert(index, value)
+
+    def _filled_in(self, template: str, cluster: MemberCluster) -> Any:
+        """The value with its variables replaced in its JSON text."""
+        try:
+            return parse_json(replaced(template, cluster, self.path))
+        except VariableError as error:
+            raise PatchError(str(error)) from None
+        except NotJson:
+            raise PatchError(WorksText.VALUE_NO_JSON_ONCE_VARIABLES(name=self.path)) from None
 
     def _slot(self, container: Any, token: str, depth: int) -> Any:
         """The key or index of a token in its container; PatchError when nothing is there."""
@@ -102,7 +95,7 @@ class CompiledPatch:
 
 
 def _index(token: str, length: int) -> int | None:
-    """The index below `length` that a token is, by RFC 6901: versions of the library take leading zeros, too."""
+    """The index below `length` that a token is, by RFC 6901."""
     # The length first: Python reads no number of thousands of digits.
     if len(token) > len(str(length)) or not (token.isascii() and token.isdigit()):
         return None

@@ -11,7 +11,6 @@ class WorksText(TextTable):
     ADD_NOT_APPLY = "add {name} does not apply"
     LABEL_KEY_NOT_FOUND_CLUSTER = "label key {plain} not found on cluster {cluster}"
     NOTHING_IS_THERE = "{operation} {name}: nothing is there"
-    NOT_APPLY = "{operation} {name} does not apply"
     NOT_CANNOT_HOLD = "{operation} {name}: {place} is not there or cannot hold it"
     NOT_FOUND_CLUSTER = "{what} {plain} not found on cluster {cluster}"
     OVERRIDE_ADDS = "an override adds {key} to {envelope}, and its {note} {note_2}"
