@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Protocol, TypeVar
 
-from gitfleet.api.bindings import Binding, binding_name, shown_cluster
+from gitfleet.api.bindings import Binding, shown_cluster
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.faults import Fault
 from gitfleet.api.holds import Hold
@@ -25,12 +25,12 @@ from gitfleet.state.shapes.bindings import BindingsFile
 from gitfleet.state.shapes.ledgers import FaultsFile, FleetHead
 from gitfleet.state.shapes.placements import PlacementFile, summary_of
 from gitfleet.state.shapes.snapshots import PolicyFile
-from gitfleet.state.shards import may_contain, named_address
 from gitfleet.state.table import kind_that_says
 
 _PLACEMENTS_AT_ONCE: Final = 50
 """The bindings of so many placements are read at once: a bound on memory, not on work."""
 T = TypeVar("T")
+N = TypeVar("N", MemberCluster, Hold, Eviction)
 
 
 class StateBlob(Protocol):
@@ -87,16 +87,11 @@ class StateReader:
         folders: dict[PlacementKey, dict[str, str]] = {}
         for path, oid in self._state_files("bindings/").items():
             folders.setdefault(paths.bound_placement(path), {})[path] = oid
-        keys = sorted(folders)
-        if name is None:
-            for start in range(0, len(keys), _PLACEMENTS_AT_ONCE):
-                yield from self._bindings(folders[key] for key in keys[start : start + _PLACEMENTS_AT_ONCE])
-            return
-        for key in keys:
-            for files in _likely_files(key, folders[key], name):
-                if named := [b for b in self._bindings([files]) if name in (b.name, f"{key.namespace}/{b.name}")]:
-                    yield from named
-                    break
+        keys = sorted(key for key in folders if name is None or _may_have(key, name))
+        for start in range(0, len(keys), _PLACEMENTS_AT_ONCE):
+            for binding in self._bindings(folders[key] for key in keys[start : start + _PLACEMENTS_AT_ONCE]):
+                if name in (None, binding.name, f"{binding.placement.namespace}/{binding.name}"):
+                    yield binding
 
     def resource_snapshots(self, name: str | None = None) -> Iterator[tuple[ResourceSnapshot, bool]]:
         """Every resource snapshot, or those of a name, by placement and index, and whether it is the latest. Manifests
@@ -119,17 +114,10 @@ class StateReader:
         """Every override snapshot, or those of a name, as `resource_snapshots`."""
         return self._numbered("snapshots/overrides/", OverrideSnapshot, name)
 
-    def clusters(self, name: str | None = None) -> tuple[MemberCluster, ...]:
-        """Every member cluster with its status, or the one of a name, by name."""
-        return tuple(sorted(self.each(MemberCluster, name), key=lambda cluster: cluster.name))
-
-    def holds(self, name: str | None = None) -> tuple[Hold, ...]:
-        """Every hold, or the one of a name, by name, with the removals that its own file lists."""
-        return tuple(sorted(self.each(Hold, name), key=lambda hold: hold.name))
-
-    def evictions(self, name: str | None = None) -> tuple[Eviction, ...]:
-        """Every eviction that was decided, or the one of a name, by name."""
-        return tuple(sorted(self.each(Eviction, name), key=lambda eviction: eviction.name))
+    def named(self, type_: type[N], name: str | None = None) -> tuple[N, ...]:
+        """Every cluster, hold or eviction (its `type`), or the one of a name, by name. A hold has the removals that its
+        own file lists."""
+        return tuple(sorted(self.each(type_, name), key=lambda value: value.name))
 
     def faults(self) -> tuple[Fault, ...]:
         """The errors and warnings of the newest reconcile."""
@@ -201,14 +189,7 @@ class StateReader:
         return self.source.read_blobs(set(listing.values()), limit=MAX_STATE_BYTES) if listing else {}
 
 
-def _likely_files(key: PlacementKey, files: Mapping[str, str], name: str) -> Iterator[Mapping[str, str]]:
-    """The files of a placement's bindings in which the one of a name may lie; the first ones may suffice."""
+def _may_have(key: PlacementKey, name: str) -> bool:
+    """Whether a placement's binding may have a name."""
     namespace, _, own = name.rpartition("/")
-    cluster = shown_cluster(key, own)
-    if cluster is None or namespace not in ("", key.namespace):
-        return
-    likely = files
-    if own == binding_name(key, cluster):
-        likely = {path: oid for path, oid in files.items() if may_contain(path, named_address(cluster))}
-    yield likely
-    yield {path: oid for path, oid in files.items() if path not in likely}
+    return namespace in ("", key.namespace) and shown_cluster(key, own) is not None

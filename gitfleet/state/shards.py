@@ -52,12 +52,6 @@ def shards(folder: str, entries: Iterable[T], address: Callable[[T], int]) -> di
     return files
 
 
-def may_contain(path: str, address: int) -> bool:
-    """Whether an entry of an address stands in a file of a folder, where this version wrote the folder."""
-    name = path.rpartition("/")[2].removesuffix(".yaml")
-    return name == "all" or f"{address:0{_BITS}b}".startswith(name)
-
-
 def _leaves(addresses: Sequence[int]) -> tuple[list[int], list[str]]:
     """The first address of every file that is needed, in order, and the file's name: the bits that all of its
     addresses begin with. Entries of one and the same address are never divided."""

@@ -75,7 +75,7 @@ def _status(condition: Condition | None) -> str:
 
 def eviction_views(state: StateReader, name: str | None = None) -> Iterator[EvictionView]:
     """Every eviction, or the one of a name: those that were decided, and those that wait."""
-    decided = [EvictionView(eviction=eviction) for eviction in state.evictions(name)]
+    decided = [EvictionView(eviction=eviction) for eviction in state.named(Eviction, name)]
     yield from decided
     if name is None or not decided:
         yield from (view for view in waiting_views(state.faults()) if name in (None, view.name))

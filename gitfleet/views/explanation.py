@@ -81,10 +81,10 @@ class Recorded:
             runs=tuple(reader.each(RunRecord)),
             freezes=reader.head().freezes,
             requests={request.key: request for request in reader.each(ApprovalRequest)},
-            clusters={cluster.name: cluster for cluster in reader.clusters()},
+            clusters={cluster.name: cluster for cluster in reader.named(MemberCluster)},
             quarantines=reader.each(Quarantine),
-            holds=reader.holds(),
-            evictions=reader.evictions(),
+            holds=reader.named(Hold),
+            evictions=reader.named(Eviction),
             faults=reader.faults(),
             rollouts=reader.each(RolloutRecord),
         )

@@ -26,7 +26,7 @@ def hold_state(hold: Hold) -> str:
 
 def waiting_holds(state: StateReader, name: str | None = None) -> tuple[Hold, ...]:
     """The holds with removals that wait for a person, or the one of a name."""
-    return tuple(hold for hold in state.holds(name) if hold.waits)
+    return tuple(hold for hold in state.named(Hold, name) if hold.waits)
 
 
 def holds_of(key: PlacementKey, holds: Iterable[Hold]) -> tuple[Hold, ...]:

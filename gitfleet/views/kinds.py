@@ -11,6 +11,7 @@ from datetime import datetime
 from itertools import repeat
 from typing import Any, Final
 
+from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.kinds import list_named, scope_named
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.quarantines import Quarantine
@@ -98,7 +99,7 @@ _KINDS: Final[dict[str, _Kind]] = {
         columns.PLACEMENTS,
         models.placement_bodies,
     ),
-    "clusters": _by_view(lambda state, name: map(ClusterView.of, state.clusters(name)), columns.CLUSTERS),
+    "clusters": _by_view(lambda state, name: map(ClusterView.of, state.named(MemberCluster, name)), columns.CLUSTERS),
     "bindings": _by_view(lambda state, name: map(BindingView, state.bindings(name)), columns.BINDINGS),
     "snapshots": _by_view(models.snapshot_views, columns.SNAPSHOTS),
     "policies": _by_view(models.policy_views, columns.POLICIES),

@@ -67,7 +67,7 @@ def test_its_file_lists_what_a_person_reads_and_all_of_it_is_read_back(
 ) -> None:
     files = tree(one)
 
-    (shown,) = StateReader(TreeSource(files), COMMIT).holds()
+    (shown,) = StateReader(TreeSource(files), COMMIT).named(Hold)
     assert len(shown.removals) == listed
     assert [(str(row.placement or ""), row.removals) for row in shown.more] == more
     assert shown.total == len(one.removals)
@@ -81,7 +81,7 @@ def test_its_file_lists_what_a_person_reads_and_all_of_it_is_read_back(
 
 def test_a_list_of_holds_reads_their_own_files_alone() -> None:
     source = TreeSource(tree(hold(WHOLE)))
-    assert len(StateReader(source, COMMIT).holds()) == 1
+    assert len(StateReader(source, COMMIT).named(Hold)) == 1
     assert source.read == [PATH]
 
 

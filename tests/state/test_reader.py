@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from gitfleet.api.bindings import binding_name
+from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import BadInput
 from gitfleet.model.state import FleetState
@@ -55,35 +56,21 @@ def test_a_whole_placement_reads_what_is_its_own(name: str, key: PlacementKey) -
     assert all(path.startswith("placements/") or f"/{folder}/" in path for path in source.read)
 
 
-def test_one_binding_reads_one_file_however_many_there_are() -> None:
-    key, names = PlacementKey("", "wide"), [f"c-{number:03}" for number in range(300)]
-    wide = record("wide", *(binding(key, name) for name in (*names, LONG)))
+def test_one_binding_reads_the_files_of_its_placement_alone() -> None:
+    key = PlacementKey("", "wide")
+    wide = record("wide", *(binding(key, name) for name in (*(f"c-{number:03}" for number in range(300)), LONG)))
     reader, source = opened(replace(fleet(), placements={**fleet().placements, key: wide}))
 
-    for cluster in (names[0], names[170], names[299]):
+    for cluster in ("c-170", LONG):
         source.read.clear()
         [found] = reader.bindings(binding_name(key, cluster))
-        assert (found.cluster, len(source.read)) == (cluster, 1)
+        assert found.cluster == cluster
+        assert source.read and all(path.startswith("bindings/wide/") for path in source.read)
 
-    source.read.clear()
-    [found] = reader.bindings(binding_name(key, LONG))
-    assert found.cluster == LONG
-    assert all(path.startswith("bindings/wide/") for path in source.read)
-
+    assert [found.placement.name for found in reader.bindings(CART_BINDING)] == ["cart"]
     source.read.clear()
     assert list(reader.bindings("wide-c-000-00000000")) == []
     assert source.read == []
-
-
-@pytest.mark.parametrize("stem", ["1", "7f"])
-def test_a_binding_is_found_in_whichever_file_of_its_folder_it_stands(stem: str) -> None:
-    reader, source = opened()
-    files = dict(source.files)
-    files[f"bindings/shop_cart/{stem}.yaml"] = files.pop("bindings/shop_cart/all.yaml")
-
-    [found] = StateReader(TreeSource(files), COMMIT).bindings(CART_BINDING)
-
-    assert [found] == list(reader.bindings(CART_BINDING))
 
 
 def test_everything_can_be_asked_for() -> None:
@@ -91,18 +78,18 @@ def test_everything_can_be_asked_for() -> None:
 
     assert reader.whole() == fleet()
     assert reader.records() == tuple(fleet().placements.values())
-    assert reader.clusters() == tuple(fleet().clusters.values())
+    assert reader.named(MemberCluster) == tuple(fleet().clusters.values())
     assert list(reader.bindings()) == [b for found in fleet().placements.values() for b in found.bindings]
-    assert reader.clusters("eu-2") == (fleet().clusters["eu-2"],)
+    assert reader.named(MemberCluster, "eu-2") == (fleet().clusters["eu-2"],)
     assert reader.head().observed_commit == fleet().observed_commit
-    assert (reader.placements("nope"), reader.clusters("../x")) == ((), ())
+    assert (reader.placements("nope"), reader.named(MemberCluster, "../x")) == ((), ())
 
 
 def test_a_branch_without_a_commit_is_empty() -> None:
     reader = StateReader(TreeSource({}), None)
 
     assert reader.whole() == FleetState()
-    assert (reader.placements(), reader.clusters(), reader.head().observed_commit) == ((), (), None)
+    assert (reader.placements(), reader.named(MemberCluster), reader.head().observed_commit) == ((), (), None)
 
 
 def test_a_placement_of_an_earlier_version_gets_its_summary_from_its_bindings() -> None:
@@ -145,4 +132,4 @@ def test_a_file_over_the_limit_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gitfleet.state.reader.MAX_STATE_BYTES", 4096)
     files = {path: StateFile(blob_of(content), content), "clusters/eu-2.yaml": opened()[1].files["clusters/eu-2.yaml"]}
     with pytest.raises(BadInput, match=part(StateText.IT_IS_LARGER)):
-        StateReader(TreeSource(files), COMMIT).clusters()
+        StateReader(TreeSource(files), COMMIT).named(MemberCluster)
