@@ -27,7 +27,7 @@ from gitfleet.model.operations import Operation, Outcome
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.reconcile.applying import as_before, to_apply
-from gitfleet.reconcile.evictions import decided_elsewhere, remembered, undecided, with_errors_waited_for
+from gitfleet.reconcile.evictions import decided_elsewhere, remembered, undecided
 from gitfleet.reconcile.holds import GateMemo, gate_before, with_gate, with_wanted
 from gitfleet.reconcile.pins import pin_warnings
 from gitfleet.reconcile.placements import PlacementsMemo, decide_placements, settle_placement
@@ -59,8 +59,7 @@ def decide(
     """Which clusters get what from now on: the state to publish (inventory still to be recorded), its works, and the
     gate that says what may be deleted."""
     failures = Failures()
-    named = with_errors_waited_for(inputs)
-    named = failures.contain(Subject("FleetState", ""), named, with_renames, named)
+    named = failures.contain(Subject("FleetState", ""), inputs, with_renames, inputs)
     decision, memo = _decide(named, memo, plugins, rollouts.of(inputs.desired, inputs.before), failures)
     waiting = (rollout.eviction_waits(eviction, frozen) for eviction, frozen in memo.placements.frozen())
     return replace(decision, waiting=(*waiting, *decision.waiting)), memo

@@ -17,7 +17,6 @@ class ReconcileText(TextTable):
     )
     DEPENDENCY_UNKNOWN = "folder {folder} waits for {needed}, which is not in the repo; correct the name"
     DISRUPTION_BUDGET_ALLOWS_NO_CLUSTER = "the disruption budget of {placement} allows no further cluster with fewer pods than the manifest says; raise targetSize, or change the budget"
-    DISRUPTION_BUDGET_CANNOT_READ = "the disruption budget of {placement_name} cannot be read; correct its file"
     FOLDER_NOT_PLACED = "no placement selects anything of it; add a placement, or ignore the folder in {ignore_file}"
     HAS_ERRORS_CORRECT_FIRST = "{object} has an error ({place}); correct it first"
     KEEPS_CONTENT_SNAPSHOT = "keeps {what} at the content of snapshot {snapshot}"

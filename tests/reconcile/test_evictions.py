@@ -53,16 +53,12 @@ OF_WEB = error("budgets/all.yaml", "ClusterResourcePlacementDisruptionBudget/web
 BOTH = {WEB: (A, C), SHOP: (B,)}
 
 
-def budget_of(name: str) -> str:
-    return ReconcileText.DISRUPTION_BUDGET_CANNOT_READ(placement_name=name)
-
-
 OF_C1 = error("clusters/all.yaml", "MemberCluster/c1")
 OF_SHOP = error("placements/shop.yaml", "ClusterResourcePlacement/shop")
 
 
 def refused(fault: Fault) -> str:
-    return ReconcileText.HAS_ERRORS_CORRECT_FIRST(object=fault.object, place=f"{fault.path}:{fault.line}")
+    return ReconcileText.HAS_ERRORS_CORRECT_FIRST(object=fault.object or "budgets", place=f"{fault.path}:{fault.line}")
 
 
 @pytest.mark.parametrize(
@@ -76,10 +72,10 @@ def refused(fault: Fault) -> str:
             wanted(A, B, C, faults=(UNREAD,)),
             {},
             {},
-            {"a": budget_of("web"), "b": budget_of("shop"), "c": budget_of("web")},
+            {name: refused(UNREAD) for name in "abc"},
         ),
-        (wanted(A, B, C, faults=(UNREAD,), budgets=("web",)), {}, {WEB: (A, C)}, {"b": budget_of("shop")}),
-        (wanted(A, B, C, faults=(OF_WEB,)), {}, {SHOP: (B,)}, {"a": budget_of("web"), "c": budget_of("web")}),
+        (wanted(A, B, C, faults=(UNREAD,), budgets=("web",)), {}, {WEB: (A, C)}, {"b": refused(UNREAD)}),
+        (wanted(A, B, C, faults=(OF_WEB,)), {}, {SHOP: (B,)}, {"a": refused(OF_WEB), "c": refused(OF_WEB)}),
         (wanted(A, B, C, faults=(OF_WEB,), budgets=("web",)), {}, BOTH, {}),
         (wanted(A, B, C, faults=(error("placements/web.yaml"),)), {}, BOTH, {}),
         (wanted(A, B, C, faults=(error("budgets/x.yaml", "ConfigMap/x"),)), {}, BOTH, {}),
@@ -88,7 +84,7 @@ def refused(fault: Fault) -> str:
         (wanted(A, B, D, faults=(OF_SHOP, OF_C1)), {}, {WEB: (D,)}, {"a": refused(OF_C1), "b": refused(OF_C1)}),
         (wanted(A, B, D, faults=(OF_SHOP,)), {}, {WEB: (A, D)}, {"b": refused(OF_SHOP)}),
         (wanted(A, B, faults=(replace(OF_C1, severity=Severity.WARNING),)), {}, {WEB: (A,), SHOP: (B,)}, {}),
-        (wanted(A, faults=(OF_C1, OF_WEB)), {}, {}, {"a": budget_of("web")}),
+        (wanted(A, faults=(OF_C1, OF_WEB)), {}, {}, {"a": refused(OF_C1)}),
     ],
 )
 def test_an_eviction_is_decided_once_and_never_without_a_budget_that_may_be_there(
