@@ -29,7 +29,7 @@ from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import Placement, PlacementKey, ResourceSelector
 from gitfleet.api.snapshots import DocumentRef, PolicySnapshot, ResourceSnapshot
 from gitfleet.model.state import FleetState, PlacementRecord
-from gitfleet.state import assemble_state, compose_state, is_state_file, parse_state_file
+from gitfleet.state import assemble_state, compose_state, parse_state_file, state_file_kind
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 NAMESPACE = ObjectKey("", "v1", "Namespace", "", "app")
@@ -138,7 +138,7 @@ def main(arguments: list[str]) -> None:
         timed("compose everything", count, begin)
         begin = time.process_time()
         parsed = {
-            path: parse_state_file(path, content) for path, content in change.write.items() if is_state_file(path)
+            path: parse_state_file(path, content) for path, content in change.write.items() if state_file_kind(path)
         }
         timed("parse everything", count, begin)
         begin = time.process_time()

@@ -34,7 +34,6 @@ from gitfleet.state import (
     ParsedStateFile,
     assemble_state,
     document_paths,
-    is_state_file,
     last_changed,
     parse_to_cache,
     snapshot_path,
@@ -131,7 +130,7 @@ class StateTrees:
         entries = self._repo.list_tree(commit)
         if FLEET_FILE not in entries:
             raise unusable(FLEET_FILE, BranchesText.IT_IS_GONE())
-        modes = {(path, entry.oid): entry.mode for path, entry in entries.items() if is_state_file(path)}
+        modes = {(path, entry.oid): entry.mode for path, entry in entries.items() if state_file_kind(path)}
         if odd := [path for (path, _), mode in modes.items() if mode not in PLAIN]:
             raise unusable(odd[0], BranchesText.NO_PLAIN_FILE())
         with _without_collection():

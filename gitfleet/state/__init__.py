@@ -3,7 +3,6 @@
     compose_state(before, after, ...) -> StateChange        what to write, link and remove; README.md is the caller's
     parse_state_file(path, content) -> ParsedStateFile      one file, to be kept by (path, blob id)
     assemble_state(listing, parsed) -> FleetState           all files put together, cheap
-    read_state(files) -> FleetState                         both at once
     StateReader(source, commit)                             what one commit says, read as far as it is asked for
     *_object                                                one value as the JSON object that Kubernetes would show
     present(**fields), OURS                                 those with a value; the part of `status` that is gitfleet's
@@ -19,20 +18,17 @@ from gitfleet.state.paths import README as README_FILE
 from gitfleet.state.paths import document_paths, snapshot_path
 from gitfleet.state.read import (
     CACHED_FORM,
-    StateFile,
     assemble_state,
-    is_state_file,
     last_changed,
     parse_state_file,
     parse_to_cache,
-    read_state,
     state_file_kind,
     too_large,
 )
-from gitfleet.state.reader import StateReader, StateSource
+from gitfleet.state.reader import StateReader
 from gitfleet.state.shapes.fields import OURS, present
 from gitfleet.state.shapes.placements import PlacementFile, PlacementSummary, placement_object, summary_of
-from gitfleet.state.shapes.snapshots import PolicyFile, policy_snapshot_object, resource_snapshot_object
+from gitfleet.state.shapes.snapshots import policy_snapshot_object, resource_snapshot_object
 
 __all__ = [
     "CACHED_FORM",
@@ -42,15 +38,11 @@ __all__ = [
     "ParsedStateFile",
     "PlacementFile",
     "PlacementSummary",
-    "PolicyFile",
     "StateChange",
-    "StateFile",
     "StateReader",
-    "StateSource",
     "assemble_state",
     "compose_state",
     "document_paths",
-    "is_state_file",
     "last_changed",
     "override_object",
     "parse_state_file",
@@ -58,7 +50,6 @@ __all__ = [
     "placement_object",
     "policy_snapshot_object",
     "present",
-    "read_state",
     "resource_snapshot_object",
     "snapshot_path",
     "state_file_kind",

@@ -7,7 +7,6 @@ what changed; `assemble_state` is a cheap pass over all parsed files.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -34,11 +33,6 @@ def state_file_kind(path: str) -> str | None:
     read (README.md, linked manifests, last good files, and whatever else lies there)."""
     kind = kind_of(path)
     return kind.name if kind else None
-
-
-def is_state_file(path: str) -> bool:
-    """Whether `parse_state_file` has to be asked about a path."""
-    return kind_of(path) is not None
 
 
 def too_large(path: str, limit: int) -> BadInput:
@@ -80,14 +74,6 @@ def _cached_form(opened: object) -> bytes | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class StateFile:
-    """One file of the state branch: its blob id, and its content where it is needed (see `is_state_file`)."""
-
-    blob: str
-    content: bytes | None = None
-
-
 def assemble_state(listing: Mapping[str, str], parsed: Mapping[str, ParsedStateFile]) -> FleetState:
     """The state of a tree: `listing` is all of its paths with their blob ids, `parsed` what its state files say, by
     path.
@@ -117,14 +103,3 @@ def last_changed(parsed: Mapping[str, ParsedStateFile]) -> datetime | None:
     """When gitfleet wrote a state, of its parsed files."""
     head = parsed.get(paths.FLEET)
     return head.last_changed if isinstance(head, FleetHead) else None
-
-
-def read_state(files: Mapping[str, StateFile]) -> FleetState:
-    """A whole tree at once: parse what has to be parsed, then assemble. BadInput where anything cannot be used."""
-    parsed: dict[str, ParsedStateFile] = {}
-    for path in filter(is_state_file, files):
-        content = files[path].content
-        if content is None:
-            raise ValueError(StateText.GIVEN_WITHOUT_CONTENT(path=path))
-        parsed[path] = parse_state_file(path, content)
-    return assemble_state({path: file.blob for path, file in files.items()}, parsed)

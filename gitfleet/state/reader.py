@@ -20,7 +20,7 @@ from gitfleet.formats.limits import MAX_STATE_BYTES
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.state import paths
 from gitfleet.state.file_kinds import ParsedStateFile
-from gitfleet.state.read import assemble_state, is_state_file, parse_state_file, too_large
+from gitfleet.state.read import assemble_state, parse_state_file, state_file_kind, too_large
 from gitfleet.state.shapes.bindings import BindingsFile
 from gitfleet.state.shapes.ledgers import FaultsFile, FleetHead
 from gitfleet.state.shapes.placements import PlacementFile, summary_of
@@ -142,7 +142,7 @@ class StateReader:
     def _state(self, *parts: str) -> FleetState:
         """What the files of these paths and folders (with a slash at the end) say."""
         listing = {path: oid for part in parts for path, oid in self._listing(part).items()}
-        files = self._read({path: oid for path, oid in listing.items() if is_state_file(path)})
+        files = self._read({path: oid for path, oid in listing.items() if state_file_kind(path)})
         return assemble_state(listing, files)
 
     def _bindings(self, folders: Iterable[Mapping[str, str]]) -> Iterator[Binding]:
@@ -167,7 +167,7 @@ class StateReader:
                 yield snapshot, is_latest
 
     def _state_files(self, part: str) -> dict[str, str]:
-        return {path: oid for path, oid in self._listing(part).items() if is_state_file(path)}
+        return {path: oid for path, oid in self._listing(part).items() if state_file_kind(path)}
 
     def _read(self, listing: Mapping[str, str]) -> dict[str, ParsedStateFile]:
         contents = self._contents(listing)

@@ -18,7 +18,6 @@ class StateText(TextTable):
         "gitfleet alone writes this branch; the next reconcile restores the newest commit that can be read as a whole"
     )
     GIVEN_TWO_BINDINGS_ONE_CLUSTER = "{key} was given two bindings to one cluster"
-    GIVEN_WITHOUT_CONTENT = "{path} was given without its content"
     GIVEN_WITHOUT_MANIFEST = "{snapshot} was given without the manifest of {ref}, which has no blob"
     HELD_BY_RELEASE_2 = "release 2 of gitfleet held it"
     ITEMS_MUST_LIST_MAPPINGS_METADATA = "`items` must be a list of mappings with metadata"

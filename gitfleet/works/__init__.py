@@ -5,11 +5,9 @@
     render_fleet            the works of every cluster, each rendered only when it changed
     state_when_done         the state when the rollouts are through
     works_when_done         the works when the rollouts are through
-    content_for             the overrides that apply on one cluster, and its variants
-    contents_by_cluster     the same for many clusters at once
+    contents_by_cluster     the overrides that apply on each cluster, and its variants
     target_contents         the same with the labels that overrides depend on
     deletions_of            what overrides delete of a snapshot on a cluster
-    names_placement         whether an override is for a placement
     pinned_labels           the labels, annotations and properties of clusters that given overrides depend on
     looked_at_beside_labels what of that is no label, for all overrides
 
@@ -22,11 +20,9 @@ Source: kubefleet.md §5; KubeFleet pkg/controllers/workgenerator, pkg/utils/ove
 from gitfleet.works.compiled import CompiledOverrides, FailedPatch
 from gitfleet.works.fleet import WorksMemo, render_fleet, state_when_done, works_when_done
 from gitfleet.works.matching import (
-    content_for,
     contents_by_cluster,
     deletions_of,
     looked_at_beside_labels,
-    names_placement,
     pinned_labels,
     target_contents,
 )
@@ -36,12 +32,10 @@ __all__ = [
     "CompiledOverrides",
     "FailedPatch",
     "WorksMemo",
-    "content_for",
     "contents_by_cluster",
     "deletions_of",
     "failing_patches",
     "looked_at_beside_labels",
-    "names_placement",
     "pinned_labels",
     "render_fleet",
     "render_work",

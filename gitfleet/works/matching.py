@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from gitfleet.api.bindings import Binding, ClusterContent, PinnedLabels
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.envelopes import EnvelopeError, carried, is_envelope, unwrap
+from gitfleet.api.envelopes import carried
 from gitfleet.api.folders import choose_variants
 from gitfleet.api.objects import Identity, ObjectKey
 from gitfleet.api.overrides import OverriddenResource, Override, OverrideRule
@@ -18,20 +18,14 @@ from gitfleet.model.state import PlacementRecord
 from gitfleet.works.variables import is_label, keys_of, pinned, with_pinned
 
 
-def content_for(
-    placement: PlacementKey, snapshot: ResourceSnapshot, overrides: Iterable[OverrideSnapshot], cluster: MemberCluster
-) -> ClusterContent:
-    """What this cluster gets of this snapshot of this placement: what its binding should name."""
-    return contents_by_cluster(placement, snapshot, overrides, (cluster,)).get(cluster.name, ClusterContent())
-
-
 def contents_by_cluster(
     placement: PlacementKey,
     snapshot: ResourceSnapshot,
     overrides: Iterable[OverrideSnapshot],
     clusters: Collection[MemberCluster],
 ) -> dict[str, ClusterContent]:
-    """`content_for` of many clusters by name; clusters without overrides and variants are left out.
+    """What clusters get of a snapshot of a placement, by name: what their bindings should name; clusters without
+    overrides and variants are left out.
 
     The snapshot's own selectors choose the variants, by the labels that a cluster has now. `overrides` are the latest
     snapshots. One concerns a placement when it names it (or none) and selects one of the
@@ -41,7 +35,7 @@ def contents_by_cluster(
     addressed = [o for o in overrides if names_placement(o.override, placement)]
     if not addressed and not snapshot.folders:
         return {}
-    objects = _targets(snapshot)
+    objects = frozenset[Target]().union(*targets_by_object(snapshot).values())
     concerned = sorted((o for o in addressed if not objects.isdisjoint(targets_of(o.override))), key=application_order)
     out: dict[str, ClusterContent] = {}
     for cluster in clusters if concerned or snapshot.folders else ():
@@ -101,18 +95,6 @@ def targets_by_object(snapshot: ResourceSnapshot) -> dict[ObjectKey, frozenset[T
     for envelope, inside in carried(snapshot.manifests or ()).items():
         objects |= {inner: objects[envelope] | frozenset(targets_at(inner)) for inner in inside or ()}
     return objects
-
-
-def _targets(snapshot: ResourceSnapshot) -> set[Target]:
-    targets = {target for document in snapshot.documents for target in targets_at(document.key)}
-    for manifest in snapshot.manifests or ():
-        if is_envelope(manifest):
-            try:
-                targets.update(target for inner in unwrap(manifest, {}) for target in targets_at(inner.key))
-            except EnvelopeError:
-                # An override may be what corrects the envelope; if not, rendering reports it.
-                continue
-    return targets
 
 
 def names_placement(override: Override, placement: PlacementKey) -> bool:

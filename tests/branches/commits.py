@@ -13,8 +13,7 @@ from gitfleet.ports.caches import BlobCache
 from gitfleet.settings import Limits
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
-from gitfleet.state import read_state
-from tests.state.builders import composed, put
+from tests.state.builders import composed, put, read_state
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from gitfleet.errors import UnreadableCommit
 from gitfleet.ports.repos import TreeEntry
 from gitfleet.simulation.memory_repo import MemoryRepo
-from gitfleet.state import is_state_file
+from gitfleet.state import state_file_kind
 from tests.scenarios.world import STATE, World
 
 EDITS = ("cut", "flipped", "removed", "replaced", "other")
@@ -75,7 +75,7 @@ def damage(world: World, step: Step) -> None:
         case "nothing":
             world.commit_state({"notes.txt": str(world.state_commits())})
         case "lose a blob":
-            if is_state_file(path):  # other blobs are the config repo's, too
+            if state_file_kind(path):  # other blobs are the config repo's, too
                 repo._blobs.pop(head.tree.listing()[path].oid, None)
         case "lose the history":
             rewritten(world, parent=None)

@@ -22,7 +22,7 @@ from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.ports.repos import TreeEntry
 from gitfleet.schedule.texts import ScheduleText
-from gitfleet.state import StateChange, StateFile, StateReader, compose_state
+from gitfleet.state import StateChange, StateReader, compose_state
 from gitfleet.status import placement_conditions
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
@@ -215,6 +215,14 @@ def fault(message: str, severity: Severity = Severity.ERROR) -> Fault:
     return Fault("resources/a.yaml", 3, "ConfigMap/a", "data", message, severity)
 
 
+@dataclass(frozen=True, slots=True)
+class StateFile:
+    """One file of the branch; a linked one without its content."""
+
+    blob: str
+    content: bytes | None = None
+
+
 def blob_of(content: bytes) -> str:
     """git's id of a blob."""
     return sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
@@ -249,6 +257,11 @@ class TreeSource:
         found = {path: file for path, file in self.files.items() if file.blob in wanted and file.content is not None}
         self.read.extend(found)
         return {file.blob: file.content or b"" for file in found.values() if len(file.content or b"") <= limit}
+
+
+def read_state(files: Mapping[str, StateFile]) -> FleetState:
+    """All that a tree says."""
+    return StateReader(TreeSource(files), COMMIT).whole()
 
 
 def composed(

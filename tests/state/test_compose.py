@@ -16,7 +16,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import DocumentRef
 from gitfleet.errors import BadInput
 from gitfleet.model.state import FleetState
-from gitfleet.state import document_paths, read_state
+from gitfleet.state import document_paths
 from gitfleet.state.paths import is_safe_path
 from gitfleet.state.shards import named_address, shards
 from gitfleet.state.texts import StateText
@@ -29,6 +29,7 @@ from tests.state.builders import (
     entry,
     manifest,
     put,
+    read_state,
     record,
     reported,
     small_fleet,

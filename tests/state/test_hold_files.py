@@ -13,9 +13,9 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import BadInput
 from gitfleet.model.state import FleetState
 from gitfleet.schedule.texts import ScheduleText
-from gitfleet.state import StateFile, StateReader, parse_state_file, read_state
+from gitfleet.state import StateReader, parse_state_file
 from gitfleet.state.texts import StateText
-from tests.state.builders import COMMIT, T0, TreeSource, composed, put
+from tests.state.builders import COMMIT, T0, StateFile, TreeSource, composed, put, read_state
 
 NAME = "hold-web-0123456789"
 PATH = f"holds/{NAME}.yaml"

@@ -13,9 +13,9 @@ from gitfleet.api.conditions import Conditions
 from gitfleet.api.layout import document
 from gitfleet.api.values import Key, NamespacedName
 from gitfleet.model.state import FleetState
-from gitfleet.state import StateFile, StateReader, read_state, table
+from gitfleet.state import StateReader, table
 from gitfleet.state.file_kinds import own_file
-from tests.state.builders import COMMIT, T0, TreeSource, composed, condition, put, small_fleet
+from tests.state.builders import COMMIT, T0, StateFile, TreeSource, composed, condition, put, read_state, small_fleet
 
 
 @document("spec", identify=lambda value: ("v1", "Drill" if value.key.namespace else "ClusterDrill"))

@@ -13,10 +13,10 @@ from gitfleet.errors import BadInput
 from gitfleet.formats.texts import FormatsText
 from gitfleet.model.state import FleetState
 from gitfleet.schedule.texts import ScheduleText
-from gitfleet.state import StateFile, assemble_state, is_state_file, parse_state_file, parse_to_cache, read_state
+from gitfleet.state import assemble_state, parse_state_file, parse_to_cache, state_file_kind
 from gitfleet.state.shapes.bindings import BindingsFile
 from gitfleet.state.texts import StateText
-from tests.state.builders import COMMIT, T0, blob_of, composed, put, small_fleet
+from tests.state.builders import COMMIT, T0, StateFile, blob_of, composed, put, read_state, small_fleet
 from tests.texts import part
 
 
@@ -40,7 +40,7 @@ def moved(path: str, to: str) -> dict[str, StateFile]:
 
 
 def test_only_what_has_to_be_read_is_asked_for() -> None:
-    assert set(filter(is_state_file, tree())) == {
+    assert set(filter(state_file_kind, tree())) == {
         "fleet.yaml", "faults.yaml", "clusters/eu-1.yaml", "clusters/eu-2.yaml", "clusters/us-1.yaml",
         "placements/web.yaml", "snapshots/resources/web/0/snapshot.yaml", "snapshots/policies/web/0.yaml",
         "bindings/web/all.yaml", "inventory/eu-1/all.yaml", "inventory/eu-2/all.yaml", "holds/hold-web-0123456789.yaml",
@@ -57,7 +57,7 @@ def test_only_what_has_to_be_read_is_asked_for() -> None:
     ],
 )  # fmt: skip
 def test_other_files_are_left_alone(path: str) -> None:
-    assert not is_state_file(path)
+    assert not state_file_kind(path)
     files = {**tree(), path: StateFile("0" * 40, b"\x00 not yaml [")}
     assert read_state(files).placements == small_fleet().placements
     with pytest.raises(ValueError, match=re.escape(part(StateText.NO_FILE_STATE_READ_FROM))):
@@ -135,7 +135,7 @@ def test_a_broken_file_is_named_with_what_to_do(files: Mapping[str, StateFile], 
 
 
 def test_fields_of_a_newer_version_are_ignored() -> None:
-    for path in filter(is_state_file, tree()):
+    for path in filter(state_file_kind, tree()):
         file = tree()[path]
         assert file.content is not None
         newer = file.content.replace(b"\nmetadata:\n", b"\nmetadata:\n  novelty: {a: [1]}\n").replace(
@@ -146,7 +146,7 @@ def test_fields_of_a_newer_version_are_ignored() -> None:
 
 
 def test_the_cached_form_of_a_file_says_the_same() -> None:
-    read = {path: parse_to_cache(path, file.content or b"") for path, file in tree().items() if is_state_file(path)}
+    read = {path: parse_to_cache(path, file.content or b"") for path, file in tree().items() if state_file_kind(path)}
 
     assert {path for path, (_, form) in read.items() if form is None} == {
         "bindings/web/all.yaml", "inventory/eu-1/all.yaml", "inventory/eu-2/all.yaml"
@@ -161,7 +161,7 @@ def test_the_cached_form_of_a_file_says_the_same() -> None:
 
 def test_parsed_files_put_together_are_the_state() -> None:
     files = tree()
-    parsed = {path: parse_state_file(path, files[path].content or b"") for path in filter(is_state_file, files)}
+    parsed = {path: parse_state_file(path, files[path].content or b"") for path in filter(state_file_kind, files)}
 
     state = assemble_state({path: file.blob for path, file in files.items()}, parsed)
 
@@ -170,8 +170,3 @@ def test_parsed_files_put_together_are_the_state() -> None:
     assert isinstance(bindings, BindingsFile)
     assert state.placements[PlacementKey("", "web")].bindings[0] is bindings.bindings[0]
     assert assemble_state({}, {}) == FleetState()
-
-
-def test_a_wanted_file_must_come_with_its_content() -> None:
-    with pytest.raises(ValueError, match=re.escape(StateText.GIVEN_WITHOUT_CONTENT(path="fleet.yaml"))):
-        read_state({"fleet.yaml": StateFile("0" * 40)})

@@ -13,9 +13,20 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import BadInput
 from gitfleet.model.state import FleetState
-from gitfleet.state import StateFile, StateReader, summary_of
+from gitfleet.state import StateReader, summary_of
 from gitfleet.state.texts import StateText
-from tests.state.builders import COMMIT, TreeSource, binding, blob_of, composed, put, reader_of, record, small_fleet
+from tests.state.builders import (
+    COMMIT,
+    StateFile,
+    TreeSource,
+    binding,
+    blob_of,
+    composed,
+    put,
+    reader_of,
+    record,
+    small_fleet,
+)
 from tests.texts import part
 
 WEB = PlacementKey("", "web")

@@ -12,10 +12,10 @@ from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.formats.yaml_reader import Profile, read_documents
 from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.model.state import FleetState, PlacementRecord
-from gitfleet.state import document_paths, is_state_file, read_state
+from gitfleet.state import document_paths, state_file_kind
 from gitfleet.state.paths import is_rendered
 from tests.profiles import examples
-from tests.state.builders import T0, blob_of, composed, put
+from tests.state.builders import T0, blob_of, composed, put, read_state
 from tests.state.fleets import fleets
 
 # A whole fleet is costly to draw; a few wide examples find what many narrow ones would.
@@ -79,7 +79,7 @@ def test_every_written_file_says_the_same_to_other_yaml_readers(state: FleetStat
     """PyYAML reads YAML 1.1, mostly as kubectl does; whatever is a text for one must be a text for the other."""
     assume(state != FleetState())
     written = composed(FleetState(), state, now=T0).write
-    read = [content for path, content in written.items() if is_state_file(path)]
+    read = [content for path, content in written.items() if state_file_kind(path)]
     assert read
     for content in read:
         theirs = [document for document in yaml.load_all(content, Loader=yaml.CSafeLoader) if document is not None]

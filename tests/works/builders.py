@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.bindings import Binding, BindingState, ClusterContent
 from gitfleet.api.cluster_selectors import ClusterSelectorTerm
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.labels import LabelSelector
@@ -18,11 +18,18 @@ from gitfleet.api.placing_policy import USUAL_POLICY, PlacingPolicy
 from gitfleet.api.snapshots import DocumentRef, OverrideSnapshot, ResourceSnapshot
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.works import Work
-from gitfleet.works import CompiledOverrides, render_work
+from gitfleet.works import CompiledOverrides, contents_by_cluster, render_work
 
 WEB = PlacementKey("", "web")
 EAST = MemberCluster(name="east", labels={"region": "eu", "tier": "gold"})
 WEST = MemberCluster(name="west", labels={"region": "us"})
+
+
+def content_for(
+    placement: PlacementKey, taken: ResourceSnapshot, overrides: Iterable[OverrideSnapshot], cluster: MemberCluster
+) -> ClusterContent:
+    """What one cluster gets."""
+    return contents_by_cluster(placement, taken, overrides, (cluster,)).get(cluster.name, ClusterContent())
 
 
 def manifest(body: JsonObject) -> Manifest:

@@ -21,7 +21,7 @@ from gitfleet.formats.texts import FormatsText
 from gitfleet.formats.yaml_reader import Profile, read_documents
 from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState, PlacementRecord
-from gitfleet.works import WorksMemo, content_for, render_fleet, works_when_done
+from gitfleet.works import WorksMemo, render_fleet, works_when_done
 from gitfleet.works.texts import WorksText
 from tests.texts import part
 from tests.works.builders import (
@@ -32,6 +32,7 @@ from tests.works.builders import (
     WEST,
     binding_of,
     bodies,
+    content_for,
     obj,
     override,
     render,

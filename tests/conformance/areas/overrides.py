@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gitfleet.api.bindings import ClusterContent
 from gitfleet.api.objects import Manifest
 from gitfleet.api.snapshots import DocumentRef, ResourceSnapshot
 from gitfleet.snapshots import current_overrides, take_override_snapshots
-from gitfleet.works import CompiledOverrides, content_for, render_work
+from gitfleet.works import CompiledOverrides, contents_by_cluster, render_work
 from tests.conformance.documents import (
     NOW,
     PLACEMENT,
@@ -45,7 +46,8 @@ def run_overrides(case: dict[str, Any]) -> str | None:
     wanted = {override.key: override for override in read}
     snapshots = current_overrides(wanted, take_override_snapshots(wanted, {}))
     resources = snapshot_of(manifest)
-    names, _, _ = content_for(PLACEMENT, resources, snapshots, cluster)
+    content = contents_by_cluster(PLACEMENT, resources, snapshots, (cluster,)).get(cluster.name, ClusterContent())
+    names = content.cluster_resource_overrides
     binding = binding_of({"cluster": cluster.name, "clusterResourceOverrides": names}, policy="p-0")
     work = render_work(binding, resources, CompiledOverrides(snapshots), cluster)
     if "error" in expected:
