@@ -5,7 +5,7 @@ fill. All of them stand in `table`; `read`, `compose` and `reader` go over that.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
@@ -42,14 +42,6 @@ class Parts:
         for path, file in self.of(type_):
             files.setdefault(owner(file), []).append((path, file))
         return files
-
-    def once(self, entries: Iterable[tuple[str, K, V]]) -> dict[K, V]:
-        """Entries of (path, key, value) by key; BadInput where one is given twice."""
-        values: dict[K, V] = {}
-        for path, key, value in entries:
-            if values.setdefault(key, value) is not value:
-                raise unusable(path, StateText.STATE_BRANCH_FOLDER_GIVES_ENTRY(folder=path.rpartition("/")[0]))
-        return values
 
 
 def unusable(path: str, reason: object) -> BadInput:

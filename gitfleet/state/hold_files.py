@@ -57,13 +57,13 @@ def gather_holds(parts: Parts) -> Mapping[str, Hold]:
     heads = {hold.name: (path, hold) for path, hold in parts.of(Hold)}
     if without := sorted(removals.keys() - heads.keys()):
         raise unusable(paths.own_path("holds", "", without[0]), StateText.IT_IS_GONE())
-    return {name: _whole(path, hold, removals.get(name, ()), parts) for name, (path, hold) in heads.items()}
+    return {name: _whole(path, hold, removals.get(name, ())) for name, (path, hold) in heads.items()}
 
 
-def _whole(path: str, hold: Hold, files: Collection[tuple[str, RemovalsFile]], parts: Parts) -> Hold:
+def _whole(path: str, hold: Hold, files: Collection[tuple[str, RemovalsFile]]) -> Hold:
     if not (hold.more or files):
         return hold
-    removals = parts.once((at, removal.id, removal) for at, file in files for removal in file.removals)
+    removals = {removal.id: removal for _, file in files for removal in file.removals}
     if len(removals) != hold.total:
         raise unusable(path, StateText.COUNTS_REMOVALS_FOLDER(total=hold.total, count=len(removals)))
     ordered = (removals[id_] for id_ in sorted(removals))

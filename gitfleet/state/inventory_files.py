@@ -35,8 +35,7 @@ def gather_inventory(parts: Parts) -> Mapping[str, Inventory]:
     """What is owned on each cluster, by cluster."""
     files = parts.grouped(InventoryFile, lambda file: file.cluster)
     return {
-        cluster: parts.once((path, entry.key, entry) for path, file in files[cluster] for entry in file.entries)
-        for cluster in sorted(files)
+        cluster: {entry.key: entry for _, file in files[cluster] for entry in file.entries} for cluster in sorted(files)
     }
 
 

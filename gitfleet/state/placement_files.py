@@ -144,7 +144,7 @@ def gather_placements(parts: Parts) -> Mapping[PlacementKey, PlacementRecord]:
             placement=file.placement,
             resource_snapshots=tuple(_found_in(parts.listing, snapshot) for snapshot in taken),
             policy_snapshots=tuple(policy.snapshot for policy in decided),
-            bindings=_bindings(bindings.get(key, ()), parts),
+            bindings=_bindings(bindings.get(key, ())),
             decisions=decided[-1].decisions if decided else (),
             conditions=file.conditions,
             schedule_key=file.schedule_key,
@@ -152,9 +152,8 @@ def gather_placements(parts: Parts) -> Mapping[PlacementKey, PlacementRecord]:
     return records
 
 
-def _bindings(files: Iterable[tuple[str, BindingsFile]], parts: Parts) -> tuple[Binding, ...]:
-    by_cluster = parts.once((path, binding.cluster, binding) for path, file in files for binding in file.bindings)
-    return tuple(sorted(by_cluster.values(), key=lambda binding: binding.cluster))
+def _bindings(files: Iterable[tuple[str, BindingsFile]]) -> tuple[Binding, ...]:
+    return tuple(sorted((b for _, file in files for b in file.bindings), key=lambda binding: binding.cluster))
 
 
 def _found_in(listing: Mapping[str, str], snapshot: ResourceSnapshot) -> ResourceSnapshot:

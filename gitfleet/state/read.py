@@ -18,7 +18,7 @@ from gitfleet.model.state import FleetState
 from gitfleet.state import paths
 from gitfleet.state.file_kinds import ParsedStateFile, Parts, unusable
 from gitfleet.state.shapes.fields import mapping
-from gitfleet.state.shapes.ledgers import FaultsFile, FleetHead
+from gitfleet.state.shapes.ledgers import FaultList, FleetHead
 from gitfleet.state.table import kind_of, state_fields
 from gitfleet.state.texts import StateText
 
@@ -85,7 +85,7 @@ def assemble_state(listing: Mapping[str, str], parsed: Mapping[str, ParsedStateF
     for path in sorted(parsed):
         parts.files.setdefault(type(parsed[path]), []).append((path, parsed[path]))
     head = next((file for _, file in parts.of(FleetHead)), FleetHead())
-    faults = next((file for _, file in parts.of(FaultsFile)), FaultsFile())
+    faults = next((file for _, file in parts.of(FaultList)), FaultList())
     fields: dict[str, Any] = {name: stored.gather(parts) for name, stored in state_fields()}
     return FleetState(
         observed_commit=head.observed_commit,

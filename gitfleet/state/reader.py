@@ -22,7 +22,7 @@ from gitfleet.state import paths
 from gitfleet.state.file_kinds import ParsedStateFile
 from gitfleet.state.read import assemble_state, parse_state_file, state_file_kind, too_large
 from gitfleet.state.shapes.bindings import BindingsFile
-from gitfleet.state.shapes.ledgers import FaultsFile, FleetHead
+from gitfleet.state.shapes.ledgers import FaultList, FleetHead
 from gitfleet.state.shapes.placements import PlacementFile, summary_of
 from gitfleet.state.shapes.snapshots import PolicyFile
 from gitfleet.state.table import kind_that_says
@@ -121,7 +121,7 @@ class StateReader:
 
     def faults(self) -> tuple[Fault, ...]:
         """The errors and warnings of the newest reconcile."""
-        return tuple(fault for file in self.each(FaultsFile) for fault in file.faults)
+        return tuple(fault for file in self.each(FaultList) for fault in file.faults)
 
     def each(self, type_: type[T], name: str | None = None) -> Iterator[T]:
         """What the files of one kind (its `type`) say, or those of a name (`name` or `namespace/name`), by path."""

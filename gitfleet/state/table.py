@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, TypeVar
 
-from gitfleet.api import InvalidContent, read_state
+from gitfleet.api import read_state
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.holds import Hold
 from gitfleet.api.quarantines import Quarantine
@@ -28,26 +29,21 @@ from gitfleet.state.override_files import gather_overrides, read_override, write
 from gitfleet.state.placement_files import gather_placements, write_placement
 from gitfleet.state.shapes.bindings import BindingsFile, read_bindings
 from gitfleet.state.shapes.fields import document
-from gitfleet.state.shapes.ledgers import FaultsFile, FleetHead, read_faults, read_head
+from gitfleet.state.shapes.ledgers import FaultList, FleetHead
 from gitfleet.state.shapes.placements import PlacementFile, read_placement
 from gitfleet.state.shapes.snapshots import PolicyFile, policy_document, read_policy_snapshot, read_resource_snapshot
-from gitfleet.state.texts import StateText
 
 F = TypeVar("F")
 
 
-def _read_run(source: Any) -> RunRecord:
-    """A run has as many stages as the strategy with which it began."""
-    run = read_state(RunRecord, source)
-    strategy = run.status.strategy
-    if len(run.status.stages) != len(strategy.stages if strategy is not None else ()):
-        raise InvalidContent(StateText.STATUS_STAGESSTATUS_NOT_STAGES_STATUS())
-    return run
+def _only_file(name: str, declaration: type[F]) -> FileKind[F]:
+    read, pattern = partial(read_state, declaration), re.compile(rf"{name}\.yaml")
+    return FileKind(name=name, pattern=pattern, type=declaration, open=document, read=read)
 
 
 KINDS: Final[tuple[FileKind[Any], ...]] = (
-    FileKind(name="fleet", pattern=re.compile(r"fleet\.yaml"), type=FleetHead, open=document, read=read_head),
-    FileKind(name="faults", pattern=re.compile(r"faults\.yaml"), type=FaultsFile, open=document, read=read_faults),
+    _only_file("fleet", FleetHead),
+    _only_file("faults", FaultList),
     own_file("clusters", MemberCluster),
     replace(
         own_file("holds", Hold),
@@ -63,7 +59,7 @@ KINDS: Final[tuple[FileKind[Any], ...]] = (
         place=lambda file: removals_folder(file.hold),
         sharded=True,
     ),
-    replace(own_file("runs", RunRecord, key=NamespacedName), read=_read_run),
+    own_file("runs", RunRecord, key=NamespacedName),
     own_file("approvals", ApprovalRequest, key=NamespacedName),
     own_file("quarantines", Quarantine),
     FileKind(

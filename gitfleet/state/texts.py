@@ -24,7 +24,6 @@ class StateText(TextTable):
     IT_IS_GONE = "it is gone"
     IT_BELONGS_IN = "its content belongs in {expected}"
     IT_IS_LARGER = "it is larger than {limit} MiB"
-    IT_MUST_BE = "it must be a {wanted} of {api_version}"
     MUST_HOLD_BINDINGS = "it must hold the bindings of one placement"
     MUST_HOLD_ENTRIES_HOLDS = "it must hold {head} entries and holds {count}"
     MUST_HOLD_MAPPING = "it must hold a mapping"
@@ -34,10 +33,6 @@ class StateText(TextTable):
     NO_FILE_STATE_READ_FROM = "{path} is no file that the state is read from"
     STATE_BRANCH_FILE_CANNOT_USED = "the state branch's file {path} cannot be used: {reason}"
     STATE_BRANCH_FILE_WOULD = "the state branch's file {path} would have {size}"
-    STATE_BRANCH_FOLDER_GIVES_ENTRY = "the folder {folder} has an entry twice"
     STATUS_MUST_MAPPING = "`status` must be a mapping"
-    STATUS_STAGESSTATUS_NOT_STAGES_STATUS = (
-        "`status.stagesStatus` has not the stages of `status.stagedUpdateStrategySnapshot`"
-    )
     USE_LOWER_CASE_LETTERS = "use lower-case letters, digits, '-' and '.'"
     USE_LOWER_CASE_LETTERS_DIGITS = "use lower-case letters, digits and '-'"

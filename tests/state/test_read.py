@@ -120,8 +120,6 @@ STRING, WHOLE = ApiText.MUST_STRING_PUT_QUOTES(), ApiText.MUST_WHOLE_NUMBER()
          StateText.IT_BELONGS_IN(expected="inventory/eu-1/all.yaml")),
         ({name: file for name, file in tree().items() if name != "placements/web.yaml"}, "placements/web.yaml",
          StateText.IT_IS_GONE()),
-        ({**tree(), "bindings/web/0a.yaml": tree()["bindings/web/all.yaml"]}, "bindings/web",
-         StateText.STATE_BRANCH_FOLDER_GIVES_ENTRY(folder="bindings/web")),
     ],
 )  # fmt: skip
 def test_a_broken_file_is_named_with_what_to_do(files: Mapping[str, StateFile], path: str, sentence: str) -> None:
