@@ -54,10 +54,6 @@ _ALL_AVAILABLE: Final[_Reported] = (
     Reason.ALL_WORK_ARE_AVAILABLE,
     ObserveText.ALL_CORRESPONDING_WORK_OBJECTS_AVAILABLE(),
 )
-ComputedConditions = dict[tuple[object, ...], tuple[Conditions, Conditions]]
-"""The conditions of bindings of which all is well, and before: by those before (which values, as most are shared) and
-by all that they follow from, at one moment."""
-
 _Diverged = TypeVar("_Diverged", bound=DivergedObject)
 
 
@@ -77,7 +73,7 @@ class ClusterSeen(NamedTuple):
     """What was planned and done for one binding, which `operations` and `outcomes` of the whole cluster say as well.
 
     `work` is None where nothing was rolled out yet, or is being removed; `unreachable` says why the cluster does not
-    answer, None when it does. `computed` are conditions that were worked out for other bindings at the same moment.
+    answer, None when it does.
     """
 
     work: Work | None
@@ -85,7 +81,6 @@ class ClusterSeen(NamedTuple):
     outcomes: Iterable[Outcome] = ()
     unreachable: str | None = None
     checks: Checks = NO_CHECKS
-    computed: ComputedConditions | None = None
 
 
 def observe_binding(binding: Binding, seen: ClusterSeen, now: datetime) -> Binding:
@@ -128,8 +123,6 @@ def _observed(
         return _settled(binding, before, now, problems=_NOTHING)
     if results is None:
         return _unreachable(binding, work, before, now, seen.unreachable or "")
-    if results and not work.apply_strategy.type.only_reports and all(map(_is_well, results)):
-        return _all_well(binding, work, before, now, {} if seen.computed is None else seen.computed)
     if any(r.state is ObjectState.UNSEEN for r in results):
         return binding
     results, unchanged = _planned_only(binding, results)
@@ -156,29 +149,6 @@ def _observed(
             diffed=_diverged(DiffedObject, results, (RefuseCode.FAILED_TO_TAKE_OVER,), binding.diffed, now),
         ),
     )
-
-
-def _is_well(result: ObjectResult) -> bool:
-    """Whether there is nothing to be said of an object: it is as it should be, and available."""
-    return (
-        result.state is ObjectState.IN_PLACE
-        and not (result.details or result.reported)
-        and result.verdict is not None
-        and result.verdict.availability is Availability.AVAILABLE
-    )
-
-
-def _all_well(
-    binding: Binding, work: Work, before: Sequence[_Reported], now: datetime, computed: ComputedConditions
-) -> Binding:
-    """The binding when all is well with each of its objects, as it is on most clusters."""
-    follows_from = (binding.generation, work.overridden, *map(id, binding.conditions))
-    entry = computed.get(follows_from)
-    if entry is None:
-        reported = [*before, _ALL_APPLIED, _ALL_AVAILABLE]
-        after = _conditions(binding, reported, now, keep=(ConditionType.ROLLOUT_STARTED,))
-        entry = computed[follows_from] = binding.conditions, after
-    return _with(binding, entry[1], _NOTHING, binding.resource_snapshot)  # its very text: the work is synchronized
 
 
 def _planned_only(binding: Binding, results: Sequence[ObjectResult]) -> tuple[Sequence[ObjectResult], bool]:

@@ -16,7 +16,7 @@ from gitfleet.model.operations import Operation, Outcome
 from gitfleet.model.state import PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.observe.availability import NO_CHECKS, Checks
-from gitfleet.observe.bindings import ClusterSeen, ComputedConditions, observe_binding, observe_removal
+from gitfleet.observe.bindings import ClusterSeen, observe_binding, observe_removal
 from gitfleet.observe.clusters import observe_cluster, with_kept_objects
 
 
@@ -102,7 +102,7 @@ def observe_bindings(record: PlacementRecord, seen: Seen, now: datetime, failure
     """
     if not seen.observations:
         return record.bindings
-    key, computed = record.placement.key, ComputedConditions()
+    key = record.placement.key
     works, plans, done = seen.works.get(key, {}), seen.operations.get(key, {}), seen.outcomes.get(key, {})
 
     def observed(binding: Binding) -> Binding:
@@ -116,7 +116,6 @@ def observe_bindings(record: PlacementRecord, seen: Seen, now: datetime, failure
             done.get(cluster, ()),
             None if observation.reachable else observation.error,
             seen.checks,
-            computed,
         )
 
         def subject() -> Subject:
