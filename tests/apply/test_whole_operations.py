@@ -53,6 +53,35 @@ def updated(reason: str, there: LiveObject, **more: Any) -> Update:
     return Update(cluster="c1", placement=WEB, manifest=CM, wave=1, reason=reason, live=there, **more)
 
 
+A_IS_9 = ApplyText.IS_AND_SHOULD_BE(path="/data/a", there="9", wanted="", by="", more_than_first="1")
+B_IS_THERE = ApplyText.SHOULD_NOT(path="/data/b", by=NOT_ASKED)
+HERE_BEFORE, REPLACED = ApplyText.WAS_THERE_BEFORE(), ApplyText.REPLACED_SOMEBODY_ELSE()
+UNCONFIRMED = ApplyText.LAST_APPLY_NOT_CONFIRMED()
+IF_NO_DIFF: dict[str, Any] = {"when_to_take_over": "IfNoDiff"}
+NEVER: dict[str, Any] = {"when_to_take_over": "Never"}
+
+
+def drifted(first: str, there: LiveObject, details: Any) -> Refuse:
+    """The object is not applied over drift."""
+    return refused(RefuseCode.FOUND_DRIFTS, f"drifted: {first}", there, details)
+
+
+def differs(first: str, there: LiveObject, details: Any) -> Refuse:
+    """The object is not taken over."""
+    why = ApplyText.DIFFERS_FROM_MANIFEST(found=HERE_BEFORE, first="", doubt=first)
+    return refused(RefuseCode.FAILED_TO_TAKE_OVER, why, there, details)
+
+
+def created(reason: str) -> Create:
+    """The object is made."""
+    return Create(cluster="c1", placement=WEB, manifest=CM, wave=1, reason=reason)
+
+
+def found(first: str, there: LiveObject, details: Any) -> Keep:
+    """The object is reported."""
+    return kept(KeepCode.FOUND_DIFF, f"differs: {first}", there, details)
+
+
 @pytest.mark.parametrize(
     ("strategy", "there", "entry", "operation"),
     [
@@ -60,220 +89,49 @@ def updated(reason: str, there: LiveObject, **more: Any) -> Update:
         (FULL, SAME, ENTRY, kept(KeepCode.IN_PLACE, "as applied", SAME)),
         (FULL, MORE, ENTRY, kept(KeepCode.IN_PLACE, "as applied", MORE, B_IS_MORE)),
         (CAREFUL, SAME, ENTRY, kept(KeepCode.IN_PLACE, "as applied", SAME)),
-        (
-            CAREFUL,
-            DRIFTED,
-            ENTRY,
-            refused(
-                RefuseCode.FOUND_DRIFTS,
-                (
-                    "drifted: "
-                    + ApplyText.IS_AND_SHOULD_BE(path="/data/a", there="9", wanted="", by="", more_than_first="1")
-                ),
-                DRIFTED,
-                A_DIFFERS,
-            ),
-        ),
-        (
-            CAREFUL | FULL,
-            MORE,
-            ENTRY,
-            refused(
-                RefuseCode.FOUND_DRIFTS,
-                ("drifted: " + ApplyText.SHOULD_NOT(path="/data/b", by=NOT_ASKED)),
-                MORE,
-                B_IS_MORE,
-            ),
-        ),
+        (CAREFUL, DRIFTED, ENTRY, drifted(A_IS_9, DRIFTED, A_DIFFERS)),
+        (CAREFUL | FULL, MORE, ENTRY, drifted(B_IS_THERE, MORE, B_IS_MORE)),
         (
             CAREFUL | FULL,
             TWO,
             ENTRY,
-            refused(
-                RefuseCode.FOUND_DRIFTS,
-                (
-                    "drifted: "
-                    + ApplyText.IS_AND_SHOULD_BE(
-                        path="/data/a", there="9", wanted="", by="", more_than_first=f"1 (and 1 more){NOT_ASKED}"
-                    )
-                ),
-                TWO,
-                (*A_DIFFERS, ("/data/c", "3", None)),
-            ),
+            drifted(f"{A_IS_9} (and 1 more){NOT_ASKED}", TWO, (*A_DIFFERS, ("/data/c", "3", None))),
         ),
-        (
-            {},
-            DRIFTED,
-            ENTRY,
-            updated(
-                (
-                    "drifted: "
-                    + ApplyText.IS_AND_SHOULD_BE(path="/data/a", there="9", wanted="", by="", more_than_first="1")
-                ),
-                DRIFTED,
-            ),
-        ),
+        ({}, DRIFTED, ENTRY, updated(f"drifted: {A_IS_9}", DRIFTED)),
         (
             {},
             SAME,
             replace(ENTRY, shape_digest="before"),
-            updated(("drifted: " + ApplyText.LABELS_ANNOTATIONS_CHANGED()), SAME),
+            updated(f"drifted: {ApplyText.LABELS_ANNOTATIONS_CHANGED()}", SAME),
         ),
+        ({}, SAME, replace(ENTRY, applied_digest="old"), updated(ApplyText.MANIFEST_CHANGED(), SAME)),
+        ({}, SAME, replace(ENTRY, applied_digest=None), updated(UNCONFIRMED, SAME)),
+        ({}, SAME, replace(ENTRY, shape_digest=None), updated(UNCONFIRMED, SAME)),
+        (CAREFUL, SAME, replace(ENTRY, shape_digest=None), updated(UNCONFIRMED, SAME, resource_version="7")),
+        ({}, GONE, ENTRY, kept(KeepCode.TERMINATING, ApplyText.BEING_DELETED_MADE_AGAIN_ONCE(), GONE)),
+        ({}, None, ENTRY, created(ApplyText.REMOVED_FROM_CLUSTER())),
+        ({}, None, replace(ENTRY, uid=None), created(ApplyText.NOT_CLUSTER_YET())),
+        ({}, SAME, None, updated(ApplyText.TAKEN_OVER(found=HERE_BEFORE), SAME)),
+        ({}, SAME, replace(ENTRY, uid=None), updated(ApplyText.TAKEN_OVER(found=HERE_BEFORE), SAME)),
+        ({}, SAME, replace(ENTRY, uid="older"), updated(ApplyText.TAKEN_OVER(found=REPLACED), SAME)),
         (
-            {},
-            SAME,
-            replace(ENTRY, applied_digest="old"),
-            updated(ApplyText.MANIFEST_CHANGED(), SAME),
-        ),
-        (
-            {},
-            SAME,
-            replace(ENTRY, applied_digest=None),
-            updated(ApplyText.LAST_APPLY_NOT_CONFIRMED(), SAME),
-        ),
-        (
-            {},
-            SAME,
-            replace(ENTRY, shape_digest=None),
-            updated(ApplyText.LAST_APPLY_NOT_CONFIRMED(), SAME),
-        ),
-        (
-            CAREFUL,
-            SAME,
-            replace(ENTRY, shape_digest=None),
-            updated(ApplyText.LAST_APPLY_NOT_CONFIRMED(), SAME, resource_version="7"),
-        ),
-        (
-            {},
-            GONE,
-            ENTRY,
-            kept(KeepCode.TERMINATING, ApplyText.BEING_DELETED_MADE_AGAIN_ONCE(), GONE),
-        ),
-        (
-            {},
-            None,
-            ENTRY,
-            Create(
-                cluster="c1",
-                placement=WEB,
-                manifest=CM,
-                wave=1,
-                reason=ApplyText.REMOVED_FROM_CLUSTER(),
-            ),
-        ),
-        (
-            {},
-            None,
-            replace(ENTRY, uid=None),
-            Create(
-                cluster="c1",
-                placement=WEB,
-                manifest=CM,
-                wave=1,
-                reason=ApplyText.NOT_CLUSTER_YET(),
-            ),
-        ),
-        (
-            {},
-            SAME,
-            None,
-            updated(ApplyText.TAKEN_OVER(found=ApplyText.WAS_THERE_BEFORE()), SAME),
-        ),
-        (
-            {},
-            SAME,
-            replace(ENTRY, uid=None),
-            updated(ApplyText.TAKEN_OVER(found=ApplyText.WAS_THERE_BEFORE()), SAME),
-        ),
-        (
-            {},
+            NEVER,
             SAME,
             replace(ENTRY, uid="older"),
-            updated(ApplyText.TAKEN_OVER(found=ApplyText.REPLACED_SOMEBODY_ELSE()), SAME),
+            refused(RefuseCode.NOT_TAKEN_OVER, ApplyText.WHENTOTAKEOVER_NEVER(found=REPLACED), SAME),
         ),
-        (
-            {"when_to_take_over": "Never"},
-            SAME,
-            replace(ENTRY, uid="older"),
-            refused(
-                RefuseCode.NOT_TAKEN_OVER,
-                ApplyText.WHENTOTAKEOVER_NEVER(found=ApplyText.REPLACED_SOMEBODY_ELSE()),
-                SAME,
-            ),
-        ),
-        (
-            {"when_to_take_over": "IfNoDiff"},
-            DRIFTED,
-            None,
-            refused(
-                RefuseCode.FAILED_TO_TAKE_OVER,
-                ApplyText.DIFFERS_FROM_MANIFEST(
-                    found=ApplyText.WAS_THERE_BEFORE(),
-                    first="",
-                    doubt=ApplyText.IS_AND_SHOULD_BE(path="/data/a", there="9", wanted="", by="", more_than_first="1"),
-                ),
-                DRIFTED,
-                A_DIFFERS,
-            ),
-        ),
-        (
-            {"when_to_take_over": "IfNoDiff"} | FULL,
-            MORE,
-            None,
-            refused(
-                RefuseCode.FAILED_TO_TAKE_OVER,
-                ApplyText.DIFFERS_FROM_MANIFEST(
-                    found=ApplyText.WAS_THERE_BEFORE(),
-                    first="",
-                    doubt=ApplyText.SHOULD_NOT(path="/data/b", by=NOT_ASKED),
-                ),
-                MORE,
-                B_IS_MORE,
-            ),
-        ),
-        (
-            {"when_to_take_over": "IfNoDiff"},
-            MORE,
-            None,
-            updated(ApplyText.TAKEN_OVER(found=ApplyText.WAS_THERE_BEFORE()), MORE),
-        ),
+        (IF_NO_DIFF, DRIFTED, None, differs(A_IS_9, DRIFTED, A_DIFFERS)),
+        (IF_NO_DIFF | FULL, MORE, None, differs(B_IS_THERE, MORE, B_IS_MORE)),
+        (IF_NO_DIFF, MORE, None, updated(ApplyText.TAKEN_OVER(found=HERE_BEFORE), MORE)),
         (REPORT, SAME, None, kept(KeepCode.NO_DIFF_FOUND, ApplyText.NO_DIFFERENCE_FOUND(), SAME)),
         (REPORT, MORE, None, kept(KeepCode.NO_DIFF_FOUND, ApplyText.NO_DIFFERENCE_FOUND(), MORE)),
-        (
-            REPORT | FULL,
-            MORE,
-            None,
-            kept(
-                KeepCode.FOUND_DIFF,
-                ("differs: " + ApplyText.SHOULD_NOT(path="/data/b", by=NOT_ASKED)),
-                MORE,
-                B_IS_MORE,
-            ),
-        ),
-        (
-            REPORT,
-            DRIFTED,
-            None,
-            kept(
-                KeepCode.FOUND_DIFF,
-                (
-                    "differs: "
-                    + ApplyText.IS_AND_SHOULD_BE(path="/data/a", there="9", wanted="", by="", more_than_first="1")
-                ),
-                DRIFTED,
-                A_DIFFERS,
-            ),
-        ),
+        (REPORT | FULL, MORE, None, found(B_IS_THERE, MORE, B_IS_MORE)),
+        (REPORT, DRIFTED, None, found(A_IS_9, DRIFTED, A_DIFFERS)),
         (
             REPORT,
             None,
             None,
-            kept(
-                KeepCode.FOUND_DIFF,
-                ApplyText.NOT_CLUSTER(),
-                None,
-                (("/", None, ApplyText.WHOLE_OBJECT()),),
-            ),
+            kept(KeepCode.FOUND_DIFF, ApplyText.NOT_CLUSTER(), None, (("/", None, ApplyText.WHOLE_OBJECT()),)),
         ),
     ],
 )
@@ -287,13 +145,7 @@ def test_one_manifest(
 @pytest.mark.parametrize(
     ("owner", "why"),
     [
-        (
-            WEB,
-            (
-                "drifted: "
-                + ApplyText.IS_AND_SHOULD_BE(path="/data/a", there="9", wanted="", by="", more_than_first="1")
-            ),
-        ),
+        (WEB, f"drifted: {A_IS_9}"),
         (OTHER, ApplyText.HANDED_OVER_2(placement="ClusterResourcePlacement other")),
     ],
 )
@@ -304,8 +156,8 @@ def test_what_was_applied_before_and_is_wanted_no_more_goes_with_drift_and_as_it
     entry = replace(ENTRY, placement=owner)
     asked: dict[str, Any] = {"live": {CM.key: there}, "inventory": {CM.key: entry}}
     before = {entry: config_map("cm", a="1", b="2")}
-    found = only(work(CM), applied=before.get, removing={OTHER: DeletePropagation.DELETE}, **asked)
-    assert found == updated(why, there, removes={"f:data": {"f:b": {}}})
+    operation = only(work(CM), applied=before.get, removing={OTHER: DeletePropagation.DELETE}, **asked)
+    assert operation == updated(why, there, removes={"f:data": {"f:b": {}}})
 
 
 def deployment(web: str, log: str) -> dict[str, Any]:
@@ -339,9 +191,9 @@ def test_who_wrote_what_drifted_is_said_of_the_first_and_listed_of_all() -> None
     )
     asked: dict[str, Any] = {"live": {wanted.key: there}, "inventory": {wanted.key: owned(wanted, before)}}
     for strategy, kind, why in (({}, Update, "drifted"), (CAREFUL, Refuse, "drifted"), (REPORT, Keep, "differs")):
-        found = only(work(wanted, **strategy), **asked)
-        assert isinstance(found, kind) and isinstance(found, Update | Refuse | Keep)
-        assert (found.reason, found.writers) == (f"{why}: {said}", writers)
+        operation = only(work(wanted, **strategy), **asked)
+        assert isinstance(operation, kind) and isinstance(operation, Update | Refuse | Keep)
+        assert (operation.reason, operation.writers) == (f"{why}: {said}", writers)
 
 
 @pytest.mark.parametrize("policy", ["Always", "IfNoDiff"])
