@@ -15,8 +15,8 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply.comparisons import Comparisons
 from gitfleet.apply.ledgers import by_identity
-from gitfleet.apply.places import conditions_of, section
 from gitfleet.apply.texts import ApplyText
+from gitfleet.formats.json_values import conditions_of, section
 from gitfleet.model.folder_order import NO_ORDER, FolderOrder
 from gitfleet.model.observations import LiveObject, LiveObjects
 from gitfleet.model.operations import KeepCode

@@ -17,10 +17,11 @@ from typing import Final
 
 from gitfleet.api.bindings import FieldWriter
 from gitfleet.api.objects import JsonObject, JsonValue
-from gitfleet.apply.places import all_are, section
+from gitfleet.apply.places import all_are
 from gitfleet.apply.shapes import as_encrypted
 from gitfleet.formats.canonical_json import json_text
 from gitfleet.formats.field_trees import FieldTree, tree_of
+from gitfleet.formats.json_values import section
 from gitfleet.formats.managed_fields import (
     MAPPING,
     OwnedFields,

@@ -12,8 +12,9 @@ from functools import reduce
 from typing import Final
 
 from gitfleet.api.objects import JsonObject, JsonValue
-from gitfleet.apply.places import all_are, section
+from gitfleet.apply.places import all_are
 from gitfleet.formats.field_trees import FieldTree, tree_of, union
+from gitfleet.formats.json_values import section
 from gitfleet.formats.managed_fields import (
     MAPPING,
     OwnedFields,

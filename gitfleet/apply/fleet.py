@@ -18,9 +18,9 @@ from gitfleet.apply.claims import ApplyRequest, unknown
 from gitfleet.apply.comparisons import Comparisons
 from gitfleet.apply.ignored import NOTHING_IGNORED, Ignored
 from gitfleet.apply.ledgers import by_identity, record_intended, settle_inventory
-from gitfleet.apply.places import section
 from gitfleet.apply.plan import plan_apply
 from gitfleet.apply.shapes import shape_digest
+from gitfleet.formats.json_values import section
 from gitfleet.formats.managed_fields import FIELD_MANAGER
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.folder_order import NO_ORDER, FolderOrder

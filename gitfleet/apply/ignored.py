@@ -12,11 +12,12 @@ from typing import Final
 from gitfleet.api.fleet import IgnoreDifferences
 from gitfleet.api.objects import Identity, JsonObject, JsonValue, Manifest, ObjectKey
 from gitfleet.api.values import NamespacedName
-from gitfleet.apply.places import Parts, all_are, is_set, put, section, value_at, without
+from gitfleet.apply.places import Parts, all_are, is_set, put, value_at, without
 from gitfleet.apply.rollout_fields import with_manifest_values, with_rollout_values
 from gitfleet.apply.texts import ApplyText
 from gitfleet.formats.canonical_json import json_text
 from gitfleet.formats.field_trees import FieldTree, tree_of, union
+from gitfleet.formats.json_values import section
 from gitfleet.formats.managed_fields import (
     MAPPING,
     OwnedFields,

@@ -12,8 +12,8 @@ from gitfleet.api.definitions import CRD
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import GroupKind, Identity, JsonObject, ObjectKey
 from gitfleet.apply.comparisons import Comparisons
-from gitfleet.apply.places import conditions_of, section
 from gitfleet.apply.texts import ApplyText
+from gitfleet.formats.json_values import conditions_of, section
 from gitfleet.formats.managed_fields import FIELD_MANAGER, is_own_apply, managed_entries
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import LiveObject

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from gitfleet.api.objects import JsonObject, JsonValue
-from gitfleet.formats.managed_fields import MAPPING, OwnedFields
+from gitfleet.api.objects import JsonValue
+from gitfleet.formats.json_values import section
+from gitfleet.formats.managed_fields import OwnedFields
 from gitfleet.model.rollout_fields import ABSENT
 
 Parts = tuple[str | int, ...]
@@ -18,19 +19,6 @@ def all_are(kind: type | tuple[type, ...], *values: JsonValue) -> bool:
 def is_set(owned: OwnedFields) -> bool:
     """Whether the server merges a list as a set, by the node of whoever owns it."""
     return any(name.startswith("v:") for name in owned or ())
-
-
-def section(value: JsonValue, *names: str) -> JsonObject:
-    """The map below these fields, empty where it is missing or no map."""
-    for name in names:
-        value = value.get(name) if isinstance(value, MAPPING) else None
-    return value if isinstance(value, MAPPING) else {}
-
-
-def conditions_of(body: JsonObject) -> list[JsonObject]:
-    """The conditions in an object's status; none where that has no list of them."""
-    conditions = section(body, "status").get("conditions")
-    return [c for c in conditions if isinstance(c, MAPPING)] if isinstance(conditions, list) else []
 
 
 def value_at(value: JsonValue, parts: Parts) -> JsonValue:

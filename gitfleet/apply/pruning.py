@@ -24,8 +24,8 @@ from gitfleet.apply.ledgers import (
     protected_by,
 )
 from gitfleet.apply.ordering import deleted_first
-from gitfleet.apply.places import section
 from gitfleet.apply.texts import ApplyText
+from gitfleet.formats.json_values import section
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Delete, Keep, KeepCode, Operation, Release

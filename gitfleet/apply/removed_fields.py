@@ -14,9 +14,10 @@ from functools import reduce
 from typing import Any, Final
 
 from gitfleet.api.objects import JsonObject, JsonValue
-from gitfleet.apply.places import all_are, section
+from gitfleet.apply.places import all_are
 from gitfleet.formats.canonical_json import NotJson, json_text, parse_json
 from gitfleet.formats.field_trees import FieldTree, minus, tree_of, union
+from gitfleet.formats.json_values import section
 from gitfleet.formats.managed_fields import (
     MAPPING,
     OwnedFields,

@@ -12,8 +12,9 @@ from functools import reduce
 
 from gitfleet.api.objects import JsonObject, JsonValue, Manifest
 from gitfleet.apply.differences import writers_of
-from gitfleet.apply.places import Parts, put, section, value_at
+from gitfleet.apply.places import Parts, put, value_at
 from gitfleet.formats.field_trees import FieldTree, tree_of, union
+from gitfleet.formats.json_values import section
 from gitfleet.formats.managed_fields import MAPPING, ROLLOUT_MANAGER, is_own_apply, managed_entries
 from gitfleet.model.operations import DifferenceDetails
 from gitfleet.model.rollout_fields import ABSENT, Fields, parts_of

@@ -16,8 +16,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from gitfleet.api.objects import JsonObject, JsonValue
-from gitfleet.apply.places import is_set, section
+from gitfleet.apply.places import is_set
 from gitfleet.formats.canonical_json import digest_of
+from gitfleet.formats.json_values import section
 from gitfleet.formats.managed_fields import (
     MAPPING,
     OwnedFields,

@@ -21,9 +21,10 @@ from gitfleet.apply.claims import NAMESPACE_KIND, Claims
 from gitfleet.apply.deletions import deletion
 from gitfleet.apply.ledgers import is_applied_by_gitfleet
 from gitfleet.apply.manifests import create, left_alone, update
-from gitfleet.apply.places import conditions_of, put, section
+from gitfleet.apply.places import put
 from gitfleet.apply.texts import ApplyText
 from gitfleet.formats.canonical_json import digest_of
+from gitfleet.formats.json_values import cause_of, conditions_of, section
 from gitfleet.formats.times import read_time
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.observations import LiveObject
@@ -327,13 +328,9 @@ def _end_of(live: LiveObject) -> tuple[bool, datetime | None, str]:
     for condition in conditions_of(live.body):
         succeeded = _BY_CONDITION.get(str(condition.get("type")))
         if succeeded is not None and condition.get("status") == "True":
-            texts = (" ".join(str(condition.get(name) or "").split()) for name in ("reason", "message"))
-            why = ": ".join(filter(None, texts))[:_LONGEST_WHY] or ApplyText.STEP_NO_REASON()
-            return True, _time(condition.get("lastTransitionTime")), "" if succeeded else why
+            why = "" if succeeded else cause_of(condition, ApplyText.STEP_NO_REASON())
+            return True, _time(condition.get("lastTransitionTime")), why
     return False, None, ""
-
-
-_LONGEST_WHY: Final = 256
 
 
 def _late_at(manifest: Manifest, live: LiveObject) -> datetime | None:

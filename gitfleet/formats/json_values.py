@@ -1,11 +1,33 @@
-"""The names of plain JSON values: what every text here is read to and written from."""
+"""Plain JSON values: what every text here is read to and written from, and parts that objects have."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 JsonValue: TypeAlias = Any
 """What JSON can say: None, bool, int, float, str, list, dict with str keys. Never mutated once inside gitfleet."""
 JsonObject: TypeAlias = Mapping[str, Any]
 """A JSON object: str keys; see JsonValue."""
+_LONGEST_CAUSE: Final = 256
+
+
+def section(value: JsonValue, *names: str) -> JsonObject:
+    """The map below these fields, empty where it is missing or no map."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict | Mapping) else None
+    return value if isinstance(value, dict | Mapping) else {}
+
+
+def conditions_of(body: JsonObject) -> list[JsonObject]:
+    """The conditions in an object's status; none where that has no list of them."""
+    conditions = section(body, "status").get("conditions")
+    return [c for c in conditions if isinstance(c, Mapping)] if isinstance(conditions, list) else []
+
+
+def cause_of(part: JsonObject, unknown: str) -> str:
+    """What a condition, or another part with a `reason` and a `message`, says for people: both, as far as they are
+    there, on one line; `unknown` where it says nothing."""
+    texts = (" ".join(str(part.get(name) or "").split()) for name in ("reason", "message"))
+    text = ": ".join(filter(None, texts)) or unknown
+    return text if len(text) <= _LONGEST_CAUSE else f"{text[: _LONGEST_CAUSE - 1]}…"

@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 from gitfleet.api.fleet import HealthCheck
 from gitfleet.api.objects import GroupKind, JsonObject
 from gitfleet.formats.cel import CannotEvaluate
+from gitfleet.formats.json_values import cause_of, conditions_of, section
 from gitfleet.formats.kinds import BUILT_IN_KINDS, KUBERNETES_GROUPS
 from gitfleet.model.observations import Availability, Verdict
 from gitfleet.observe.texts import ObserveText
@@ -32,12 +33,6 @@ def untracked(reason: str) -> Verdict:
     return Verdict(Availability.NOT_TRACKABLE, reason)
 
 
-def section(body: JsonObject, name: str) -> JsonObject:
-    """A part of an object, empty when it is missing or no map."""
-    part = body.get(name)
-    return part if isinstance(part, Mapping) else {}
-
-
 def integer(part: JsonObject, name: str, default: int = 0) -> int:
     """A whole number, the default when it is missing or none."""
     value = part.get(name)
@@ -49,12 +44,8 @@ def generation_of(body: JsonObject) -> int:
     return integer(section(body, "metadata"), "generation")
 
 
-def conditions_of(body: JsonObject) -> Mapping[str, JsonObject]:
-    """status.conditions by type."""
-    conditions = section(body, "status").get("conditions")
-    if not isinstance(conditions, list):
-        return {}
-    return {str(c.get("type")): c for c in conditions if isinstance(c, Mapping)}
+def _by_type(body: JsonObject) -> dict[str, JsonObject]:
+    return {str(condition.get("type")): condition for condition in conditions_of(body)}
 
 
 def is_true(condition: JsonObject | None) -> bool:
@@ -63,11 +54,8 @@ def is_true(condition: JsonObject | None) -> bool:
 
 
 def cause_text(part: JsonObject) -> str:
-    """What a condition, or another part with a `reason` and a `message`, says for people: both, as far as they are
-    there, on one line."""
-    texts = (" ".join(str(part.get(name) or "").split()) for name in ("reason", "message"))
-    text = ": ".join(filter(None, texts)) or ObserveText.NO_REASON_GIVEN()
-    return text if len(text) <= 256 else f"{text[:255]}…"
+    """What a condition, or another part with a `reason` and a `message`, says for people."""
+    return cause_of(part, ObserveText.NO_REASON_GIVEN())
 
 
 Checks: TypeAlias = Mapping[GroupKind, HealthCheck]
@@ -88,7 +76,7 @@ def _failed_state(kind: GroupKind, body: JsonObject) -> str | None:
     status = section(body, "status")
     if "observedGeneration" in status and integer(status, "observedGeneration") != generation_of(body):
         return None
-    conditions = conditions_of(body)
+    conditions = _by_type(body)
     for type_, failing in _FAILING:
         condition = conditions.get(type_)
         if condition is not None and condition.get("status") == failing:
@@ -112,7 +100,7 @@ def _stuck_containers(status: JsonObject) -> Iterator[str]:
 def _custom(body: JsonObject) -> Verdict:
     """By Ready at the current generation, Reconciling and Stalled; not trackable when it has none of the three."""
     status, generation = section(body, "status"), generation_of(body)
-    conditions = conditions_of(body)
+    conditions = _by_type(body)
     if not any(type_ in conditions for type_ in ("Ready", "Reconciling", "Stalled")):
         return untracked(ObserveText.NO_READY_CONDITION())
     if generation and "observedGeneration" in status and integer(status, "observedGeneration") != generation:
@@ -131,7 +119,7 @@ def _custom(body: JsonObject) -> Verdict:
 
 def reports_generation(body: JsonObject) -> bool:
     """Whether an object says for which generation its conditions count; if not, they may be older than its spec."""
-    ready = conditions_of(body).get("Ready") or {}
+    ready = _by_type(body).get("Ready") or {}
     return "observedGeneration" in section(body, "status") or "observedGeneration" in ready
 
 
@@ -203,7 +191,7 @@ def _daemon_set(body: JsonObject) -> Verdict:
 
 def _job(body: JsonObject) -> Verdict:
     """At least one pod succeeded or is ready (seeds; decision D2)."""
-    status, conditions = section(body, "status"), conditions_of(body)
+    status, conditions = section(body, "status"), _by_type(body)
     if integer(status, "succeeded") or integer(status, "ready") or is_true(conditions.get("Complete")):
         return AVAILABLE
     return not_yet(ObserveText.NO_POD_SUCCEEDED_READY())
@@ -259,7 +247,7 @@ def _service(body: JsonObject) -> Verdict:
 
 
 def _definition(body: JsonObject) -> Verdict:
-    conditions = conditions_of(body)
+    conditions = _by_type(body)
     for type_ in ("NamesAccepted", "Established"):
         if not is_true(conditions.get(type_)):
             return not_yet(ObserveText.DEFINITION_NOT_YET(kind=type_))
@@ -268,7 +256,7 @@ def _definition(body: JsonObject) -> Verdict:
 
 def _disruption_budget(body: JsonObject) -> Verdict:
     """The condition must be current; it need not allow disruptions (component-helpers ConditionsAreUpToDate)."""
-    status, condition = section(body, "status"), conditions_of(body).get("DisruptionAllowed")
+    status, condition = section(body, "status"), _by_type(body).get("DisruptionAllowed")
     if condition is None or integer(status, "observedGeneration") != generation_of(body):
         return not_yet(ObserveText.DISRUPTION_CONTROLLER_NOT_OBSERVED_YET())
     expected = (
