@@ -26,10 +26,8 @@ def config_map(name: str, value: str = "1") -> str:
     [
         ([config_map("a"), config_map("b")], [config_map("a"), config_map("b")], []),
         ([config_map("a"), config_map("b")], [config_map("b"), config_map("a")], [PayloadText.ORDER_OBJECTS()]),
-        ([config_map("a"), config_map("a")], [config_map("a")], [PayloadText.ORDER_OBJECTS()]),
         (["{kind: X, a: 1, b: 2}"], ["{kind: X, b: 2, a: 1}"], []),
         ([config_map("b"), config_map("a", "x")], [config_map("b"), config_map("a", "y")], ["ConfigMap/web/a"]),
-        ([config_map("a", "1")], [config_map("a", "true")], ["ConfigMap/web/a"]),
         ([config_map("b")], [config_map("a")], ["ConfigMap/web/a", "ConfigMap/web/b"]),
         ([config_map("b")], [config_map("b"), "{x: 1}"], [PayloadText.OBJECT_WITHOUT_NAME()]),
     ],

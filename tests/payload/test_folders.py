@@ -81,19 +81,6 @@ def test_a_base_may_be_a_variant_too_and_an_edit_of_the_folder_builds_nothing() 
     assert len(process.builder.builds) == 2
 
 
-def test_a_base_with_a_folder_of_its_own_is_placed_too() -> None:
-    desired = Process().read({
-        f"resources/base/{FOLDER}": to_yaml(folder("base", **MADE)),
-        "resources/base/kustomization.yaml": "resources: [settings.yaml]\n",
-        "resources/base/settings.yaml": settings(a="1"),
-        f"resources/top/{FOLDER}": to_yaml(folder("top", namespace="top", createNamespace=True)),
-        "resources/top/kustomization.yaml": "resources: [../base]\n",
-    })  # fmt: skip
-    assert objects(desired) == [
-        "ConfigMap/apps/settings", "ConfigMap/top/settings", "Namespace/apps", "Namespace/top",
-    ]  # fmt: skip
-
-
 def test_a_variant_of_plain_files_may_lie_below_a_kustomization_or_in_a_chart() -> None:
     variants = ("prod", "manifests", PROD), ("rest", "web/crds", None)
     desired = Process().read({

@@ -10,7 +10,7 @@ import pytest
 from gitfleet.adapters.helm import HelmProgram
 from gitfleet.api.texts import ApiText
 from gitfleet.payload.texts import PayloadText
-from tests.builders import config_map, member_cluster, namespace, pick_fixed, placement
+from tests.builders import member_cluster, namespace, pick_fixed, placement
 from tests.payload.test_helm import CHART, CONFIG, CRD, OWN, WIDGET, chart, release
 from tests.payload.test_kustomize_rollout import BuiltWorld
 from tests.texts import part
@@ -38,10 +38,7 @@ def sizes(world: BuiltWorld) -> list[str | None]:
 
 BREAKS: dict[str, dict[str, str | None]] = {
     "a template fails": dict(chart(**FAILING)),
-    "the release is broken": {OWN: "kind: [\n"},
-    "the release names no chart": {OWN: release().replace("charts/web", "charts/gone")},
     "the chart is gone": {f"{CHART}/Chart.yaml": None},
-    "a random text": {f"{CHART}/templates/more.yaml": CONFIG.replace("-settings", "-{{ randAlpha 9 | lower }}")},
     "a kind that nobody knows": {VALUES: "size: large\n", f"{CHART}/templates/more.yaml": WIDGET},
     PayloadText.OBJECT_WITHOUT_NAME(): {
         f"{CHART}/templates/more.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n"
@@ -76,16 +73,6 @@ def test_a_new_value_is_rolled_out_and_a_restart_is_not(world: BuiltWorld) -> No
     world.restart()
     world.settle()
     assert world.state_commits() == before
-
-
-IGNORE = f"{CHART}/.helmignore"
-
-
-@pytest.mark.parametrize("rules", ["# none\n", None])
-def test_a_template_that_goes_with_a_rule_less_is_removed(world: BuiltWorld, rules: str | None) -> None:
-    world.roll_out(files={IGNORE: "# none\n*.tmp\n"})
-    world.roll_out(files={IGNORE: rules, f"{CHART}/templates/more.yaml": None})
-    assert (sizes(world), world.state().holds) == (["small", None], {})
 
 
 @pytest.mark.parametrize("name", ["resources/app/gitfleet-helm.yml", "resources/app/release.yaml"])
@@ -123,21 +110,3 @@ def test_crds_that_a_release_begins_to_skip_are_not_deleted_before_a_person_says
         world.roll_out(files={OWN: release("  skipCrds: true\n")})
     assert len(world.state().holds) == 1
     assert world.live("eu-1", "CustomResourceDefinition", "widgets.acme.example.com", namespace="") is not None
-
-
-def test_a_release_file_that_becomes_a_link_keeps_what_it_placed(world: BuiltWorld) -> None:
-    with world.nothing_deleted():
-        world.repo.put_entry("main", OWN, "120000", b"../elsewhere.yaml", world.clock.now())
-        world.settle()
-    assert sizes(world) == ["small", "small"]
-    assert {fault.path for fault in world.state().faults} == {OWN}
-
-
-def test_a_namesake_of_a_release_that_nobody_places_is_nothing_that_an_object_moved_to(world: BuiltWorld) -> None:
-    at_lab = "resources/unplaced/gitfleet-helm.yaml"
-    note = config_map("shop", "lab-settings")
-    world.commit(namespace("lab"), note)
-    world.roll_out(files={at_lab: release().replace("name: web, namespace: shop", "name: lab, namespace: lab")})
-    assert world.live("eu-1", "ConfigMap", "lab-settings") is not None
-    world.roll_out(remove=[note])
-    assert (world.state().holds, world.live("eu-1", "ConfigMap", "lab-settings")) == ({}, None)

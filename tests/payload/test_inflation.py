@@ -18,7 +18,6 @@ from gitfleet.branches.desired_trees import DesiredTrees
 from gitfleet.desired import FolderLayout, parse_file
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
-from gitfleet.payload.inflation import RESOURCE
 from gitfleet.payload.kustomize import Kustomizer
 from gitfleet.payload.texts import PayloadText
 from gitfleet.ports.helm import Chart
@@ -131,8 +130,6 @@ LABELS = {"apiVersion": "builtin", "kind": "ConfigMapGenerator", "metadata": {"n
 SAME: dict[str, dict[str, str]] = {
     "nothing but its name": kustomization(inflating()),
     "a namespace": kustomization(inflating(namespace="shop", releaseName="shop")),
-    "the kustomization's namespace": kustomization(inflating(), namespace="shop", namePrefix="a-"),
-    "both": kustomization(inflating(namespace="shop"), namespace="apps"),
     "what kustomize does to its objects": kustomization(
         inflating(releaseName="r"),
         resources=["own.yaml"],
@@ -142,21 +139,14 @@ SAME: dict[str, dict[str, str]] = {
         configMapGenerator=[{"name": "made", "literals": ["a=b"]}],
     ),
     "CRDs and versions": kustomization(inflating(includeCRDs=True, apiVersions=["acme.example.com/v1"])),
-    "a version": kustomization(inflating(kubeVersion="1.30.1")),
     "a home": kustomization(inflating(), helmGlobals={"chartHome": "more"}) | chart(f"{APP}/more/web"),
     "the place of what was fetched": kustomization(inflating(repo="https://charts.example.com", version="0.1.0"))
     | chart(f"{APP}/charts/web-0.1.0/web"),
     "a values file": kustomization(inflating(valuesFile="v.yaml")),
-    "values files": kustomization(
-        inflating(valuesFile="v.yaml", additionalValuesFiles=["a.yaml"], valuesInline=INLINE)
-    ),
-    "a values file more": kustomization(inflating(additionalValuesFiles=["a.yaml"])),
     "inline values": kustomization(inflating(valuesInline=INLINE)),
-    "inline values that are merged": kustomization(inflating(valuesInline=INLINE, valuesMerge="merge")),
     "inline values alone": kustomization(inflating(valuesInline={**INLINE, "text": None}, valuesMerge="replace")),
     "no hooks": kustomization(inflating(skipHooks=True))
     | chart(template=TEMPLATE + hook("pre-install") + hook("test")),
-    "no tests": kustomization(inflating(skipTests=True)) | chart(template=TEMPLATE + hook("test")),
     "two charts": kustomization({"helmCharts": [*inflating()["helmCharts"], {"name": "db"}]})
     | chart(f"{APP}/charts/db", config_map("db")),
     "a generator": kustomization(generators=["g.yaml"], namespace="shop")
@@ -167,7 +157,6 @@ SAME: dict[str, dict[str, str]] = {
     "a component": kustomization(components=["base"], namespace="shop", resources=["own.yaml"])
     | kustomization(inflating(), kind="Component", where=f"{BASE}/kustomization.yaml")
     | chart(f"{BASE}/charts/web"),
-    "a chart without objects": kustomization(inflating(), resources=["own.yaml"]) | chart(template=""),
 }
 
 
@@ -296,43 +285,12 @@ def test_only_a_change_of_what_is_read_costs_a_rendering(process: Process) -> No
     assert len(process.asked) == 4
 
 
-class Echo:
-    """KustomizeBuilder that prints what it is given of charts, as an older kustomize leaves it."""
-
-    def build(self, folder: str, files: Mapping[str, bytes]) -> bytes:
-        """KustomizeBuilder.build."""
-        return files[f"{folder}/{RESOURCE}"]
-
-
-def test_no_mark_is_placed() -> None:
-    repo, process = MemoryRepo(), Process()
-    trees = DesiredTrees(repo, MemoryCache(), Limits(), builds=builds_with(Echo(), process))
-    template = (
-        SIMPLE + "---\n" + SIMPLE.replace("made", "own").replace("metadata: {", "metadata: {annotations: {a: b}, ")
-    )
-    desired = trees.at(repo.commit_files("main", {**PLAIN, **chart(template=template)}, MOMENT), FleetState())
-    annotations = {m.key.name: m.body["metadata"].get("annotations") for m in desired.payload}
-    assert annotations == {"made": None, "own": {"a": "b"}}
-
-
-def of_chart(field_name: str, problem: str) -> str:
-    return PayloadText.CHART_FIELD(field=field_name, problem=problem)
-
-
 ABSENT = PayloadText.CHART_NOT_IN_REPO
 REFUSED: dict[str, tuple[dict[str, str], str]] = {
     "no chart": (kustomization({"helmCharts": [{"name": "db"}]}), ABSENT(name="db", folder=f"{APP}/charts/db")),
     "a repo": (
         kustomization(inflating(repo="https://charts.example.com", version="1.0.0")),
         ABSENT(name="web", folder=f"{APP}/charts/web-1.0.0/web"),
-    ),
-    "oci": (
-        kustomization({"helmCharts": [{"name": "db", "repo": "oci://registry.example.com/x"}]}),
-        ABSENT(name="db", folder=f"{APP}/charts/db"),
-    ),
-    "a URL": (
-        kustomization({"helmCharts": [{"name": "web"}], "helmGlobals": {"chartHome": "https://example.com"}}),
-        PayloadText.NAMES_ONLY_FILES_REPO_BUILT(reference="https://example.com/web"),
     ),
     "out of the repo": (
         kustomization(inflating(), helmGlobals={"chartHome": "../../.."}),
@@ -351,13 +309,10 @@ REFUSED: dict[str, tuple[dict[str, str], str]] = {
         f"{APP}/v.yaml {PayloadText.GIT_LFS_POINTER()}",
     ),
     "a field": (kustomization(inflating(nameTemplate="x")), "helmCharts[0].nameTemplate"),
-    "a release name": (kustomization(inflating(releaseName="--x")), "helmCharts[0].releaseName"),
-    "a namespace": (kustomization(inflating(), namespace="--x"), of_chart("namespace", "")),
     "randomness": (
         chart(template=config_map("made") + "# {{ uuidv4 }}\n---\n" + config_map("x", "{{ uuidv4 }}")),
         PayloadText.RENDERS_SOMETHING_ELSE_EACH_TIME(chart=CHART, named="ConfigMap/default/x"),
     ),
-    "an error of the chart": (chart(template='{{ fail "no" }}'), "execution error at (web/templates/all.yaml"),
     "an error with a password": (
         {
             **kustomization(inflating(valuesInline={"password": "hunter2"})),
@@ -368,10 +323,6 @@ REFUSED: dict[str, tuple[dict[str, str], str]] = {
     "a generator elsewhere": (
         {**kustomization(transformers=["g.yaml"]), f"{APP}/g.yaml": to_yaml(GENERATOR)},
         f"{APP}/g.yaml {PayloadText.KIND_NOT_USED_HERE()}",
-    ),
-    "a generator without a chart": (
-        {**kustomization(generators=["g.yaml"]), f"{APP}/g.yaml": to_yaml({**GENERATOR, "name": "db"})},
-        f"{APP}/g.yaml {ABSENT(name='db', folder=f'{APP}/charts/db')}",
     ),
 }  # fmt: skip
 

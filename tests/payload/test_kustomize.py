@@ -131,9 +131,7 @@ def test_what_lies_outside_is_refused_with_its_path(reference: str, fault: str) 
     "plugin",
     [
         "kind: PatchTransformer\npath: {}\n",
-        "kind: PatchStrategicMergeTransformer\npaths: [{}]\n",
         "kind: ConfigMapGenerator\nfiles: ['key={}']\n",
-        "kind: SecretGenerator\nenvs: [{}]\n",
         "kind: ReplacementTransformer\nreplacements: [{{path: {}}}]\n",
     ],
 )
@@ -147,13 +145,6 @@ def test_the_configuration_of_a_plug_in_reads_nothing_else_either(plugin: str) -
         assert [fault in one.message for one in desired.faults] == ([True] if refused else [])
     ((_, given),) = builder.builds
     assert f"{APP}/there.txt" in given
-
-
-def test_a_kustomization_that_is_a_link_is_not_followed() -> None:
-    repo, builder, trees = alone()
-    commit = repo.put_entry("main", f"{APP}/kustomization.yaml", "120000", b"resources: []", MOMENT)
-    assert [fault.path for fault in trees.at(commit, Fleet().state).faults] == [f"{APP}/kustomization.yaml"] * 2
-    assert builder.builds == []
 
 
 def test_a_base_yields_nothing_of_its_own() -> None:
@@ -279,31 +270,18 @@ SECRET = (
 @pytest.mark.parametrize(
     ("files", "message", "hidden"),
     [
-        ({"k/kustomization.yaml": 'secretGenerator: [{name: s, literals: ["hunter2"]}]\n'}, "bad hunter2", True),
         ({"k/kustomization.yaml": 'secretGenerator: [{name: s, literals: ["k=hunter2"]}]\n'}, "got 'hunter2'", True),
         ({"k/kustomization.yaml": "secretGenerator: [{name: s, envs: [../e.env]}]\n"}, "k does not exist", False),
         ({"k/kustomization.yaml": "secretGenerator: [{name: s, envs: [e.env]}]\n", "k/e.env": "a=hunter2"},
          "bad line hunter2", True),
         ({"k/kustomization.yaml": "secretGenerator: [{name: s, files: [f]}]\n", "k/f": "x hunter2"}, "hunter2", True),
         ({"k/s.yaml": SECRET}, "cannot unmarshal !!str `hunter2...` into map", True),
-        ({"k/s.yaml": SECRET + "[broken"}, "cannot unmarshal !!str `hunter2...` into map", True),
-        ({"k/s.yaml": SECRET}, "k/s.yaml: no such field", False),
         ({"k/kustomization.yaml": 'configMapGenerator: [{name: s, literals: ["open"]}]\n'}, "literal open bad", False),
     ],
 )  # fmt: skip
 def test_no_value_of_a_secret_is_in_a_message(files: dict[str, str], message: str, hidden: bool) -> None:
     shown = without_secrets(message, "k", {path: text.encode() for path, text in files.items()})
     assert shown == (PayloadText.CANNOT_BUILT_KUSTOMIZE_SAYS_NOT(folder="k") if hidden else message)
-
-
-def test_a_folder_of_plain_files_may_become_a_kustomization_that_cannot_be_built() -> None:
-    fleet = Fleet()
-    fleet.push({f"{APP}/a.yaml": config_map("apple", "1")})
-    broken = {f"{APP}/kustomization.yaml": "resources: [", f"{APP}/a.yaml": config_map("apple", "2")}
-    assert values(fleet.push(broken)) == {"apple": "1"}
-    assert values(fleet.push({"resources/c.yaml": config_map("fig", "1")})) == {"apple": "1", "fig": "1"}
-    assert values(fleet.push({"resources/c.yaml": None})) == {"apple": "1"}
-    assert values(fleet.push({f"{APP}/kustomization.yaml": "resources: [a.yaml]\n"})) == {"apple": "2"}
 
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22e\nsize 12345\n"

@@ -14,7 +14,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.branches.desired_trees import DesiredTrees
 from gitfleet.branches.state_trees import StateTrees
 from gitfleet.desired.texts import DesiredText
-from gitfleet.errors import BadInput, MissingPart, RetryLater
+from gitfleet.errors import MissingPart, RetryLater
 from gitfleet.loop.driver import Driver
 from gitfleet.model.desired import Desired
 from gitfleet.payload.builds import TRY_SECONDS, WHOLE_SECONDS, SlowBuilds, SlowKustomize
@@ -110,17 +110,12 @@ def break_text(world: BuiltWorld) -> None:
     world.write({f"{FOLDER}/kustomization.yaml": "resources: [a.yaml, b.yaml\n"})
 
 
-def break_build(world: BuiltWorld) -> None:
-    world.builder.fails[FOLDER] = BadInput("cannot be built, kustomize says: no")
-    world.write({f"{FOLDER}/b.yaml": setting("plum", "2")})
-
-
 def lose_program(world: BuiltWorld) -> None:
     world.builder.fails[FOLDER] = MissingPart("cannot be built, because there is no kustomize; install it")
     world.write({f"{FOLDER}/b.yaml": setting("plum", "2")})
 
 
-@pytest.mark.parametrize("fault", [break_reference, break_text, break_build, lose_program])
+@pytest.mark.parametrize("fault", [break_reference, break_text, lose_program])
 @pytest.mark.parametrize("restarts", [False, True])
 def test_what_cannot_be_built_takes_nothing_away_and_goes_on_when_it_is_healed(
     world: BuiltWorld, fault: object, restarts: bool
@@ -150,17 +145,8 @@ def test_what_cannot_be_built_takes_nothing_away_and_goes_on_when_it_is_healed(
 
 ERRORS: dict[str, dict[str, str]] = {
     "a field of another type": {"b.yaml": setting("plum", "2").replace("data:", "immutable: 5\ndata:")},
-    "a kind that does not exist": {"b.yaml": setting("plum", "2").replace("ConfigMap", "ConfigMp")},
-    "an object without a name": {"b.yaml": "apiVersion: v1\nkind: ConfigMap\n"},
     "a namespace that nothing makes": {"b.yaml": setting("plum", "2").replace("shop", "nowhere")},
-    "a namespace that may not be used": {"b.yaml": setting("plum", "2").replace("shop", "kube-system")},
-    "a namespace on a kind that has none": {"b.yaml": setting("plum", "2").replace("ConfigMap", "Namespace")},
     "an object that a plain file has": {"b.yaml": setting("plain", "2")},
-    "a kind that the policy denies": {
-        "b.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: plum, namespace: shop}\n",
-        "../../gitfleet.yaml": "apiVersion: gitfleet.dev/v1alpha1\nkind: FleetConfig\nmetadata: {name: fleet}\n"
-        "spec: {policy: {deny: [{kinds: [{kind: Secret}]}]}}\n",
-    },
 }
 
 
@@ -197,15 +183,6 @@ def test_one_object_with_an_error_keeps_the_whole_folder_at_its_last_good_versio
     holds = world.state().holds
     assert [world.value(name) for name in ("apple", "plum", "new")] == ["2", "2", "2"]
     assert world.value("fig") == ("1" if holds else None)
-
-
-def test_a_new_folder_with_an_error_is_not_placed_in_part(world: BuiltWorld) -> None:
-    files = {"kustomization.yaml": "resources: [a.yaml, b.yaml]\n", "a.yaml": setting("role", "1")}
-    broken = setting("account", "1").replace("data:", "immutable: 5\ndata:")
-    world.roll_out(files={f"resources/new/{path}": text for path, text in {**files, "b.yaml": broken}.items()})
-    assert [world.value(name) for name in ("plain", "apple", "role", "account")] == ["1", "1", None, None]
-    world.roll_out(files={"resources/new/b.yaml": setting("account", "1")})
-    assert ([world.value(name) for name in ("role", "account")], world.state().faults) == (["1", "1"], ())
 
 
 def test_an_object_that_moves_into_a_folder_with_an_error_stays_as_it_was(world: BuiltWorld) -> None:
