@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Annotated
 
-import orjson
 import pytest
 from annotated_types import Interval, Len
 
-from gitfleet.api import Break, InvalidContent, dotted, json_schema, read, read_state, write
+from gitfleet.api import Break, InvalidContent, dotted, read, read_state, write
 from gitfleet.api.annotations import At, OneOf, Only
 from gitfleet.api.conditions import Condition
 from gitfleet.api.layout import document
@@ -132,23 +131,6 @@ def test_the_state_branch_is_read_whatever_a_newer_version_added() -> None:
     assert read_state(MaintenancePlan, body).windows == (Window(day="Sun"),)
     with pytest.raises(InvalidContent, match=re.escape(f"`spec.windows` {ApiText.MUST_LIST_BEGIN_EACH_ITEM()}")):
         read_state(MaintenancePlan, {**body, "spec": {"windows": {}}})
-
-
-def test_its_schema_has_every_bound_and_every_default() -> None:
-    schema = json_schema(MaintenancePlan)
-
-    assert orjson.loads(orjson.dumps(schema)) == schema
-    assert schema["required"] == ["apiVersion", "kind", "metadata", "spec"]
-    assert schema["additionalProperties"] is False
-    spec = schema["properties"]["spec"]
-    assert spec["properties"]["windows"] == {
-        "type": "array", "items": {"$ref": "#/$defs/Window"}, "minItems": 1, "maxItems": 3,
-    }  # fmt: skip
-    assert spec["properties"]["limits"]["properties"]["mostClusters"] == {
-        "type": "integer", "minimum": 1, "maximum": 100, "default": 10,
-    }  # fmt: skip
-    assert schema["$defs"]["Window"]["properties"]["day"] == {"enum": ["Mon", "Sat"]}
-    assert schema["$defs"]["Window"]["required"] == ["day"]
 
 
 def test_a_boolean_is_no_number_wherever_it_stands() -> None:

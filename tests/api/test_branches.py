@@ -30,12 +30,9 @@ DELIVERIES, MEMBERS = "spec.branches.deliveries", "spec.branches.members"
         ({"deliveries": "fleet/agents/"}, []),
         ({"watch": "fleet/agents/main", "deliveries": "fleet/agents/"}, [DELIVERIES]),
         ({"state": "fleet/agents/state", "deliveries": "fleet/agents/"}, [DELIVERIES]),
-        ({"approvals": "fleet/agents/ask/", "deliveries": "fleet/agents/"}, [DELIVERIES]),
         ({"approvals": "fleet/", "deliveries": "fleet/agents/"}, [DELIVERIES]),
-        ({"members": "fleet/agents/", "deliveries": "fleet/agents/"}, [MEMBERS, DELIVERIES]),
         ({"deliveries": "gitfleet/member/"}, [DELIVERIES]),
         ({"members": "gitfleet/deliver/"}, [MEMBERS]),
-        ({"watch": "fleet/agents/main", "members": "fleet/agents/"}, [MEMBERS]),
         ({"state": "fleet/agents/state", "members": "fleet/agents/"}, [MEMBERS]),
     ],
 )

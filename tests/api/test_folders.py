@@ -9,10 +9,7 @@ import pytest
 from gitfleet.api import Location, read
 from gitfleet.api.folders import Folder, FolderVariants, VariantSelector, choose_variants, variant_changes
 from gitfleet.api.labels import LabelOperator, LabelRequirement, LabelSelector
-from gitfleet.api.placements import Placement
 from gitfleet.api.texts import ApiText
-from gitfleet.formats.texts import FormatsText
-from tests import builders
 from tests.folders import folder
 
 PROD = VariantSelector(name="prod", cluster_selector=LabelSelector({"env": "prod"}))
@@ -30,9 +27,7 @@ TOOLS = FolderVariants(name="tools", variants=(NOT_LAB, PROD))
     ("labels", "chosen"),
     [
         ({}, (("apps", "rest"), ("tools", "real"))),
-        ({"env": "prod"}, (("apps", "prod"), ("tools", "real"))),
         ({"env": "prod", "lab": "x"}, (("apps", "prod"), ("tools", "prod"))),
-        ({"lab": "x"}, (("apps", "rest"),)),
         ({"kubernetes-fleet.io/member-name": "c1", "lab": ""}, (("apps", "one"),)),
     ],
 )
@@ -68,25 +63,11 @@ def with_first_variant(**fields: Any) -> dict[str, Any]:
     ("kind", "body", "location", "hint"),
     [
         (Folder, {**folder("apps"), "namespace": "apps"}, ("namespace",), ApiText.MOVE_BELOW(field="spec")),
-        (Folder, {**folder("apps"), "name": "apps"}, ("name",), ApiText.MOVE_BELOW(field="metadata")),
-        (
-            Placement,
-            {**builders.placement("p"), "resourceSelectors": []},
-            ("resourceSelectors",),
-            ApiText.MOVE_BELOW(field="spec"),
-        ),
-        (Folder, {**folder("apps"), "colour": "red"}, ("colour",), "remove it"),
         (
             Folder,
             with_first_variant(clusterSelector={"env": "prod"}),
             (*FIRST, "clusterSelector", "env"),
             ApiText.LABELS_BELOW(),
-        ),
-        (
-            Folder,
-            with_first_variant(clusterSelector={"matchLabel": {"env": "prod"}}),
-            (*FIRST, "clusterSelector", "matchLabel"),
-            FormatsText.YOU_MEAN(near="matchLabels"),
         ),
         (
             Folder,

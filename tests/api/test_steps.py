@@ -30,10 +30,6 @@ BEFORE, WITH, AFTER, ON_FAILURE = Phase
         ({f"{HELM}/hook": "post-upgrade,pre-rollback"}, Hook(names=("post-upgrade", "pre-rollback"), upgrade=AFTER)),
         ({f"{HELM}/hook": "test"}, Hook(names=("test",))),
         (
-            {f"{HELM}/hook": "pre-install", f"{ARGO}/hook": "PostSync", f"{ARGO}/sync-wave": "-2"},
-            Hook(names=("PostSync",), install=AFTER, upgrade=AFTER, weight=-2),
-        ),
-        (
             {
                 f"{HELM}/hook": "pre-upgrade",
                 f"{HELM}/hook-weight": "5",

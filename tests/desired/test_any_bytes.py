@@ -48,39 +48,3 @@ def test_any_yaml_like_text(text: str, location: list[str | int]) -> None:
 def test_any_tree(text: str, path: str) -> None:
     desired = read({path: text.encode("utf-8", "surrogatepass")}, before={path: b"a: [", "gone.yaml": b"a: 1"})
     assert all("\n" not in str(fault) and fault.line >= 1 for fault in desired.faults)
-
-
-JSON = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5)),
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)),
-    max_leaves=8,
-)
-FIELDS = st.sampled_from(
-    [
-        "policy", "strategy", "resourceSelectors", "placementType", "numberOfClusters", "clusterNames", "affinity",
-        "tolerations", "stages", "placementName", "taints", "connection", "labelSelector", "rollingUpdate",
-    ]
-)  # fmt: skip
-
-
-@given(
-    st.sampled_from(
-        [
-            ("placement.kubernetes-fleet.io/v1", "ClusterResourcePlacement"),
-            ("placement.kubernetes-fleet.io/v1beta1", "ClusterStagedUpdateStrategy"),
-            ("placement.kubernetes-fleet.io/v1alpha1", "ResourceOverride"),
-            ("cluster.kubernetes-fleet.io/v1", "MemberCluster"),
-            ("gitfleet.dev/v1alpha1", "FleetConfig"),
-            ("v1", "ConfigMap"),
-        ]
-    ),
-    st.one_of(JSON, st.dictionaries(FIELDS, JSON, max_size=4)),
-    st.one_of(JSON, st.fixed_dictionaries({"name": st.text(max_size=4)})),
-)
-@settings(max_examples=examples(300))
-def test_any_object(kind: tuple[str, str], spec: object, metadata: object) -> None:
-    import json
-
-    text = json.dumps({"apiVersion": kind[0], "kind": kind[1], "metadata": metadata, "spec": spec})
-    desired = read({"placements/a.json": text.encode("utf-8", "surrogatepass")})
-    assert all("\n" not in str(fault) for fault in desired.faults)

@@ -21,14 +21,10 @@ CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: de
     [
         (RELEASE, ["resources/web/ingress.yaml"], ["charts/web"], "ingress.yaml"),
         (RELEASE, ["resources/web/deep/a.json", "resources/web/b.yml"], ["charts/web"], "b.yml and deep/a.json"),
-        (RELEASE, ["resources/web/prod.yaml"], ["charts/web", "resources/web/prod.yaml"], ""),
         (RELEASE, ["resources/web/README.md", "resources/web/.x.yaml"], ["charts/web"], ""),
-        (RELEASE, ["resources/webs/a.yaml", "resources/a.yaml"], ["charts/web"], ""),
-        (RELEASE, ["resources/web/ingress.yaml", ".gitfleetignore"], ["charts/web"], ""),
         (RELEASE, ["resources/web/ingress.yaml"], [], ""),
         (OVERLAY, ["resources/web/ingress.yaml"], ["resources/web"], "ingress.yaml"),
         (OVERLAY, ["resources/web/old/kustomization.yaml"], ["resources/web"], "old/kustomization.yaml"),
-        (OVERLAY, ["resources/base/kustomization.yaml"], ["resources/web", "resources/base/kustomization.yaml"], ""),
         (
             OVERLAY,
             [f"resources/web/{n}.yaml" for n in range(5)],

@@ -54,17 +54,11 @@ TWO = [{"age": [{"enc": "x"}]}, {"age": [{"enc": "x"}]}]
     [
         (encrypted(builders.config_map("shop", "a", {"a": "b"}), to=KEY), NO_SECRET),
         (encrypted(SECRET, to=KEY, age=[]), NO_RECIPIENT),
-        (encrypted(SECRET, to=KEY, age=[{"recipient": "x"}]), NO_RECIPIENT),
-        (encrypted(SECRET, to=KEY, age="x"), NO_RECIPIENT),
         (encrypted(SECRET, to=KEY, key_groups=TWO), NO_RECIPIENT),
         (encrypted(SECRET, to=KEY, mac_only_encrypted=True), DesiredText.MAC_ONLY_ENCRYPTED()),
         (
             encrypted(SECRET, to=KEY, fields=("data", "stringData", "namespace")),
             encrypts("metadata.namespace"),
-        ),
-        (
-            encrypted({**SECRET, "type": "Opaque"}, to=KEY, fields=("stringData", "type")),
-            encrypts("type"),
         ),
         (encrypted({"apiVersion": "v1", "kind": "List", "items": [SECRET]}, to=KEY), NO_SECRET),
     ],

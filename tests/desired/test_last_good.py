@@ -91,9 +91,7 @@ def test_a_removal_beside_an_error_is_a_removal(path: str, text: str) -> None:
     ("wrong", "right"),
     [
         ("ConfigMap", "ConfigMp"),
-        ("apiVersion", "apiVerson"),
         ("v1", "v2"),
-        ("name: b", "name: b/"),
         ("namespace", "namespce"),
     ],
 )
@@ -152,16 +150,11 @@ def fixed(field: str, before: str, after: str = "", line: int = 6) -> str:
         (PICK_N, PICK_N.replace("2", "3"), ""),
         (PICK_N, PICK_ALL, fixed("policy.placementType", "PickN", "PickAll")),
         (PICK_ALL, PICK_N, fixed("policy.placementType", "PickAll", "PickN")),
-        (PICK_ALL, "policy: {placementType: PickFixed}", fixed("policy.placementType", "PickAll", "PickFixed")),
-        (PICK_N, UNSET, fixed("policy", "PickN")),
         (PICK_ALL, UNSET, fixed("policy", "PickAll")),
         (UNSET, PICK_ALL, ""),
-        (UNSET, PICK_N, fixed("policy.placementType", "PickAll", "PickN")),
         (PICK_ALL, TOLERANT, ""),
         (TOLERANT, PICK_ALL, LESS_TOLERANT),
-        (TOLERANT, TOLERANT.replace("Exists", "Equal"), LESS_TOLERANT),
         ("strategy: {type: RollingUpdate}", EXTERNAL, ""),
-        (EXTERNAL, "strategy: {}", fixed("strategy.type", "External", "RollingUpdate")),
         (EXTERNAL, "strategy: {type: RollingUpdate}", fixed("strategy.type", "External", "RollingUpdate")),
         (EXTERNAL, UNSET, fixed("strategy.type", "External", "RollingUpdate", line=4)),
         (
@@ -191,10 +184,8 @@ def test_edits_of_a_placement(old: str, new: str, fault: str) -> None:
     ("old", "new", "fields"),
     [
         ("", ", state: Stop", []),
-        (", state: Stop", ", state: Run", []),
         (", state: Initialize", "", []),
         ("", ", state: Initialize", ["spec.state"]),
-        (", state: Stop", ", state: Initialize", ["spec.state"]),
         (", state: Initialize", ", state: Stop", ["spec.state"]),
     ],
 )
@@ -229,7 +220,6 @@ SHOP = '{group: "", version: v1, kind: Namespace, name: shop}'
 GADGET = "{apiVersion: acme.example/v1, kind: Gadget, metadata: {name: one}}"
 MISSPELT = "{group: acme.example, version: v1, kind: Gadgt, name: one}"
 WIDGET = "{group: acme.example, version: v1, kind: Widget, name: one}"
-WIDGETS = "{group: acme.example, version: v1, kind: Widget, name: two}"
 
 
 @pytest.mark.parametrize(
@@ -237,10 +227,8 @@ WIDGETS = "{group: acme.example, version: v1, kind: Widget, name: two}"
     [
         ([], [WIDGET], "error"),
         ([], [MISSPELT], "error"),
-        ([SHOP], [SHOP, WIDGET], "error"),
         ([SHOP], [WIDGET], "error"),
         ([SHOP, WIDGET], [WIDGET], "warning"),
-        ([WIDGET], [WIDGETS], "warning"),
         ([MISSPELT], [MISSPELT], "warning"),
     ],
 )

@@ -88,13 +88,6 @@ def test_namespaces_are_allowed_by_name_alone(grant: dict[str, Any]) -> None:
     assert not read(files).rollouts
 
 
-@pytest.mark.parametrize("policy", [{}, ALLOWED])
-def test_a_rollout_of_another_namespace_takes_no_workload(policy: dict[str, Any]) -> None:
-    own = trait("team-b/own", B, numBatches=2)
-    found = read(committed(trait("aaa", B, numBatches=2), own, policy=policy))
-    assert [str(key) for key in found.rollouts] == ["team-b/own"]
-
-
 def without_namespace(body: dict[str, Any], **fields: Any) -> dict[str, Any]:
     """A rollout in no namespace, whose workloads name theirs or not."""
     return {**body, "metadata": {"name": "x", **fields.pop("metadata", {})}, **fields}
@@ -104,8 +97,6 @@ def without_namespace(body: dict[str, Any], **fields: Any) -> dict[str, Any]:
     "body",
     [
         without_namespace(trait("x", B)),
-        without_namespace(trait("x", A, B)),
-        without_namespace(trait("x", B), kind="RolloutTraits"),
         without_namespace(trait("x", B), metadata={"namespace": 5}),
         without_namespace(
             trait("x", B),

@@ -11,9 +11,8 @@ from gitfleet.api.texts import ApiText
 from gitfleet.desired.texts import DesiredText
 from gitfleet.model.state import FleetState
 from gitfleet.snapshots import index_payload
-from gitfleet.snapshots.texts import SnapshotsText
 from tests.desired.commits import faults_of, read
-from tests.snapshots.builders import pick_namespace, placement, record_of, take
+from tests.snapshots.builders import record_of, take
 
 CONFIG = "apiVersion: gitfleet.dev/v1alpha1\nkind: FleetConfig\nmetadata: {name: fleet}\nspec:\n  policy: "
 FLEET = "placement.kubernetes-fleet.io/v1beta1"
@@ -184,32 +183,3 @@ def test_a_health_check_of_a_kind_that_nobody_knows_is_warned_of() -> None:
 )
 def test_a_policy_is_read_strictly(policy: dict[str, Any]) -> None:
     assert [fault.split(":")[0] for fault in faults_of(fleet(**policy))] == ["gitfleet.yaml"]
-
-
-def test_a_placement_is_refused_what_only_its_envelope_shows() -> None:
-    """Where another placement may have the envelope, only selecting shows that this one may not."""
-    inner = body("ClusterRole", "", ROLE)
-    files = {**SHOP, **fleet(**BY_PLACEMENT), "resources/a.yaml": lines(annotated("shop", inner))}
-    desired = read(files)
-    assert desired.faults == ()
-    index = index_payload(desired.payload, desired.namespaced, policy=desired.config.policy)
-    refused = take(placement(pick_namespace("shop")), index)
-    assert refused.user_error is not None and refused.resource_snapshots == ()
-    assert refused.user_error.message == (
-        SnapshotsText.RESOURCE_SELECTORS_CANNOT_USED(
-            placement="web", why=f"ClusterRole/a in ConfigMap/shop/a (resources/a.yaml:1): its kind {by(0)}"
-        )
-    )
-    platform = take(placement(pick_namespace("shop"), name="platform-base"), index)
-    assert platform.user_error is None
-
-
-def test_a_placement_does_not_get_what_is_denied_and_still_in_the_payload() -> None:
-    """An object that runs elsewhere stays in the payload as it was: no other placement may take it from there."""
-    desired = read({**SHOP, "resources/a.yaml": lines(SECRET)})
-    denying = read(fleet(**DENIED)).config.policy
-    index = index_payload(desired.payload, desired.namespaced, policy=denying)
-    subject = placement(pick_namespace("shop"))
-    assert take(subject, index).user_error is not None
-    record = record_of(subject, take(subject, index_payload(desired.payload, desired.namespaced)))
-    assert take(subject, index, record).user_error is None

@@ -82,20 +82,17 @@ WINDOWS = builders.fleet_config(
     [
         ([WEB], [SHOP], [], ["shop"]),
         ([WEB], [WEB, SHOP], [THERE], ["web"]),
-        ([], [WEB, SHOP], [THERE], ["web"]),
         ([], [named("shop", "shop")], [THERE.replace("web", "shop")], []),
         # The annotation may stay, also where the old name is used again.
         ([SHOP], [SHOP], [], ["shop"]),
         ([SHOP], [WEB, SHOP], [], ["shop", "web"]),
         ([SHOP, WEB], [SHOP, named("new", "web")], [], ["new", "shop"]),
         ([SHOP], [named("store", "shop")], [], ["store"]),
-        ([SHOP], [named("web", "shop")], [], ["web"]),
         # One of two takes over; by its path, or because it did so before.
         ([WEB], [SHOP, named("two", "web")], [TAKEN], ["shop"]),
         ([SHOP], [SHOP, named("aaa", "web")], [TAKEN], ["shop"]),
         # Another kind or namespace.
         ([WEB], [named("shop", "web/web")], [SAME_KIND], []),
-        ([WEB], [named("shop", "Web")], [SAME_KIND], []),
         ([scoped("web")], [scoped("shop", annotations={"gitfleet.dev/renamed-from": "web"})], [], ["web/shop"]),
         # What an edit may not change.
         ([WEB], [FIXED], [DesiredText.CANNOT_CHANGE_FROM(
@@ -105,10 +102,7 @@ WINDOWS = builders.fleet_config(
         ([WEB], [SHOP, {**PIN, "spec": {**PIN["spec"], "placement": "shop"}}], [], ["shop"]),
         ([WEB], [SHOP, builders.quarantine("bad", "web", "0" * 64)], [by("quarantines/bad.yaml:1")], ["web"]),
         ([WEB], [SHOP, builders.placement_budget("web", minAvailable=1)], [by("budgets/web.yaml:1")], ["web"]),
-        ([WEB], [SHOP, WINDOWS], [by("gitfleet.yaml:1")], ["web"]),
         ([WEB], [SHOP, builders.freeze("f", "2027-01-01T00:00:00Z", scope={"placements": ["*"]})], [], ["shop"]),
-        ([WEB], [SHOP, PIN, builders.placement_budget("web", minAvailable=1)],
-         [by("budgets/web.yaml:1 and pins/web.yaml:1")], ["web"]),
     ],
 )  # fmt: skip
 def test_a_renamed_placement(had: list[Body], has: list[Body], errors: list[str], goes_on: list[str]) -> None:

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from gitfleet.api.faults import Fault, Severity, by_cause, is_error
+from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.folders import FOLDER_FILE
 from gitfleet.api.objects import GroupKind
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.api.texts import ApiText
-from gitfleet.desired import SourceFile, is_read, read_desired, read_ignore, wanted_paths
+from gitfleet.desired import SourceFile, read_desired, read_ignore, wanted_paths
 from gitfleet.desired.texts import DesiredText
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState, PlacementRecord
@@ -44,14 +44,6 @@ def override(name: str, target: str = "web") -> str:
 def errors_of(desired: Desired) -> list[Fault]:
     """Without the warnings that nothing has the names that the overrides are for."""
     return [fault for fault in desired.faults if fault.severity is Severity.ERROR]
-
-
-def test_an_object_exists_once() -> None:
-    desired = read({"resources/b.yaml": CONFIG_MAP, "resources/a.yaml": CONFIG_MAP})
-    assert [str(fault) for fault in desired.faults] == [
-        ("resources/b.yaml:1: ConfigMap/default/a: " + DesiredText.DEFINED_SECOND_TIME(origin="resources/a.yaml:1"))
-    ]
-    assert [str(manifest.origin) for manifest in desired.payload] == ["resources/a.yaml:1"]
 
 
 def test_of_doubles_the_one_that_was_there_stays() -> None:
@@ -354,14 +346,6 @@ def test_bad_lines_of_the_ignore_file() -> None:
     ]
 
 
-def test_only_ordinary_yaml_and_json_is_parsed() -> None:
-    assert is_read("a/b.yaml", "100644")
-    assert is_read("b.json", "100755")
-    assert not is_read("b.yaml", "120000")
-    assert not is_read("b", "100644")
-    assert not is_read(".a/b.yml", "100644")
-
-
 def test_kustomize_folders_are_built_not_read() -> None:
     request = request_of(
         {"resources/app/kustomization.yaml": "resources: [a.yaml]", "resources/app/deep/a.yaml": "a: ["}
@@ -438,12 +422,3 @@ def test_outside_of_simulations_a_cluster_says_how_it_is_reached() -> None:
     )
     assert [fault.field for fault in edited.faults] == ["spec.connection"]
     assert edited.clusters == before.clusters, "the last good version stays"
-
-
-def test_overlays_that_repeat_each_others_objects_are_one_line() -> None:
-    text = "\n---\n".join(f"{{apiVersion: v1, kind: Namespace, metadata: {{name: n-{n}}}}}" for n in range(9)) + "\n"
-    folders = ("base", "production", "staging")
-    desired = read({f"resources/shop/{folder}/namespaces.yaml": text for folder in folders})
-    (group,) = by_cause(filter(is_error, desired.faults))
-    sentence = DesiredText.DEFINED_SECOND_TIME(origin="resources/shop/base/namespaces.yaml:1")
-    assert str(group) == f"resources/shop/production/namespaces.yaml:1 and 17 more: Namespace/n-0: {sentence}"

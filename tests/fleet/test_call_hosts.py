@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 
 from gitfleet.fleet import call_queue
-from gitfleet.fleet.call_queue import FEWEST_SHARES, MOST_AT_ONCE, MOST_KNOWN, MOST_PER_HOST
+from gitfleet.fleet.call_queue import FEWEST_SHARES, MOST_KNOWN
 from gitfleet.fleet.call_steps import host_of
 from gitfleet.fleet.workload_rollouts import WorkloadRollouts
 from gitfleet.model.calls import WebhookOutcome
@@ -39,16 +39,6 @@ __all__ = ["world"]
 def test_one_host_is_one_host_however_it_is_spelled(addresses: tuple[str, ...], host: str) -> None:
     assert {host_of(replace(webhook("a"), url=one)) for one in addresses} == {host or "an unreadable URL"}
     assert {host_of(replace(query("a"), address=one)) for one in addresses} == {host or "jobs"}
-
-
-def test_one_host_in_many_spellings_does_not_keep_the_others(world: World) -> None:
-    spelled = ["evil.example", "evil.example:443", "evil.example.", "EVIL.example.:443", "evil.example:80"]
-    world.hooks.closed.update(spelled)
-    world.queue.start([webhook(f"{host}-{number}", host) for host in spelled for number in range(MOST_PER_HOST)])
-    until(lambda: world.hooks.at_once["all"] == MOST_PER_HOST)
-    world.queue.start([webhook("quick", "quick")])
-    assert world.of("quick").outcome is WebhookOutcome.PASSED
-    assert world.hooks.most["all"] <= MOST_PER_HOST + 1 and 4 * MOST_PER_HOST <= MOST_AT_ONCE
 
 
 def test_thousands_of_calls_to_one_host_keep_neither_the_others_nor_each_other(world: World) -> None:
@@ -91,16 +81,6 @@ def test_places_are_shared_out_and_hosts_take_turns(world: World, monkeypatch: p
     turns = [one.partition("-")[0] for one in world.hooks.begun]
     assert turns.index("late") <= 4 + len(hosts) + 4, "each of the others has had a turn, and no host many"
     assert max(Counter(turns[:64]).values()) <= 64 / len(hosts) + 4
-
-
-def test_a_host_with_nothing_under_way_comes_before_one_that_has_places(world: World) -> None:
-    world.hooks.closed.update(hosts := ["a", "b", "c", "d"])
-    world.queue.start([webhook(f"{host}-{number}", host) for host in hosts for number in range(10)])
-    until(lambda: world.hooks.at_once["all"] == MOST_AT_ONCE)
-    world.queue.start([webhook("late", "late")])
-    world.queue.forget(["a-0"])
-    assert world.of("late").outcome is WebhookOutcome.PASSED
-    assert world.hooks.begun.index("late") == MOST_AT_ONCE
 
 
 def test_calls_that_are_needed_no_more_make_room_in_the_same_pass(

@@ -109,7 +109,6 @@ def test_a_cluster_without_an_api_server_is_asked_here() -> None:
     ("error", "why"),
     [
         (CancelledError(), FleetText.EXECUTOR_FAILED(name="dask", why="CancelledError")),
-        (OSError("gone"), FleetText.EXECUTOR_FAILED(name="dask", why="OSError")),
         (
             RetryLater("the scheduler is gone"),
             FleetText.EXECUTOR_TAKES_NO_WORK(name="dask", why="the scheduler is gone"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from time import process_time
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -90,7 +89,6 @@ def test_what_a_watch_vouches_for_is_not_read_again() -> None:
     "seen",
     [
         replace(Asked.seen, unreadable={ONE: "forbidden"}),
-        ClusterObservation(cluster="c", reachable=True, live={}, unreadable={ONE: "forbidden"}),
         replace(Asked.seen, reachable=False),
     ],
 )
@@ -100,20 +98,6 @@ def test_an_observation_of_which_anything_was_not_read_is_kept_no_longer_than_it
     asked = Asked(seen=seen)
     kept = kept_by(asked)
     assert [asked.pass_of(kept) for _ in range(3)] == [1, 1, 1]
-
-
-def test_a_quiet_pass_costs_in_proportion_to_the_clusters() -> None:
-    def quiet(number: int) -> float:
-        asked, names = Asked(), [f"c{each}" for each in range(number)]
-        kept, clusters = kept_by(asked), {name: replace(CLUSTER, name=name) for name in names}
-        keys, costs = dict.fromkeys(names, (ONE,)), []
-        for _ in range(4):
-            begin = process_time()
-            kept.observe(cast(Any, asked), clusters, keys)
-            costs.append(process_time() - begin)
-        return min(costs[1:])
-
-    assert quiet(4000) < 100 * quiet(200), "20 times as many clusters"
 
 
 def test_another_connection_or_another_object_is_read() -> None:
@@ -140,16 +124,6 @@ def test_health_is_asked_for_now_and_then_and_all_objects_less_often() -> None:
         clock.advance(10)
     assert 2 <= asked.times <= 4, "after three quarters to the whole of it"
     assert 2 * READ_AFTER / PROBED_AFTER - 3 <= asked.checks <= 4 * READ_AFTER / PROBED_AFTER
-
-
-def test_no_cluster_is_asked_for_its_health_more_often_than_twice_in_three_minutes() -> None:
-    for number in range(20):
-        asked, clock, cluster = Asked(), ManualClock(), replace(CLUSTER, name=f"c{number}")
-        kept = ObservationCache(clock=clock, watching=asked.watching)
-        for _ in range(360):
-            kept.observe(cast(Any, asked), {cluster.name: cluster}, {cluster.name: (ONE,)})
-            clock.advance(10)
-        assert 28 <= asked.checks <= 40, "in an hour"
 
 
 def test_a_cluster_that_does_not_answer_is_kept_no_longer() -> None:
@@ -202,15 +176,12 @@ DELETE = Delete(
 @pytest.mark.parametrize(
     ("after", "operations", "names"),
     [
-        (STATE, [], ""),
         (STATE, [DELETE], "c"),
         (STATE, [replace(DELETE, cluster="unknown")], ""),
         (state(WEB, DB, inventory="ab"), [], "c"),
-        (state(WEB, DB, inventory="abcd"), [], ""),
         (replace(STATE, inventory={**STATE.inventory, "a": {}}), [], "a"),
         (state(WEB), [], "c"),
         (state(placed("web", "a"), DB), [], "ab"),
-        (state(placed("web", "a", "b", "c"), DB), [], "abc"),
         (state(WEB, DB, placed("new", "b")), [], "b"),
     ],
 )

@@ -95,10 +95,6 @@ def misread(code: FormatsText, column: int, line: int = 1, called: str = "health
     return code(where=FormatsText.LINE_COLUMN(refused=reason, line=line, column=column), **values)
 
 
-def no_function(near: str) -> str:
-    return FormatsText.NO_FUNCTION(several="health checks", known=FormatsText.YOU_MEAN(near=near))
-
-
 LONG = FormatsText.MUST_CEL_EXPRESSION_CHARACTERS(longest="2000")
 SIGN = FormatsText.NO_TAKES_SIGN_NOR(called="health check")
 CONSTANTS = FormatsText.LIST_MORE_CONSTANTS()

@@ -10,9 +10,6 @@ from gitfleet.formats.texts import FormatsText
 from gitfleet.formats.yaml_reader import decode_parsed, parse_documents
 
 ROOM = 1 << 20
-NO_START = FormatsText.YAML_CANNOT_READ(
-    problem="", where="did not find expected <document start>", get=FormatsText.CHECK_INDENTATION_QUOTES_BRACKETS()
-)
 
 
 def value_of(text: str) -> Any:

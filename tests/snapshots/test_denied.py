@@ -32,7 +32,8 @@ from tests.snapshots.builders import (
 WEB, SETTINGS, READER = namespace("web"), config("settings", "web"), role("reader")
 ALL = (pick_namespace("web"), pick("ClusterRole"))
 ROLES = KindPattern(group="rbac.authorization.k8s.io", kind="ClusterRole")
-CONFIGS = KindPattern(kind="ConfigMap")
+
+
 DENIED = ApiText.DENIED_SPEC_POLICY_DENY_FLEETCONFIG(index="0")
 RESERVED = (
     "ConfigMap/kube-node-lease/inner in ConfigMap/web/bundle (resources/ConfigMap/web/bundle.yaml:1): its namespace "
@@ -51,14 +52,7 @@ def denying(*kinds: KindPattern, **more: Any) -> PlacingPolicy:
     ("policy", "payload", "message"),
     [
         (denying(ROLES), (READER,), f"ClusterRole/reader (resources/ClusterRole/reader.yaml:1): its kind {DENIED}"),
-        (denying(ROLES, placements=("web",)), (READER,), "ClusterRole/reader (resources/ClusterRole/reader.yaml:1): "),
         (denying(ROLES, placements=("api",)), (READER,), None),
-        (denying(ROLES), (SETTINGS,), None),
-        (
-            denying(CONFIGS, namespaces=("w*",)),
-            (SETTINGS, READER),
-            f"ConfigMap/web/settings (resources/ConfigMap/web/settings.yaml:1): its namespace {DENIED}",
-        ),
         (PlacingPolicy(), (BUNDLE,), RESERVED),
         (PlacingPolicy(), (UNREADABLE,), None),
     ],
@@ -78,13 +72,6 @@ def test_what_a_placement_may_not_have(
     )
 
 
-def test_a_resource_placement_is_named_with_its_namespace() -> None:
-    subject = placement(pick("ConfigMap"), ns="web")
-    for pattern, denied in (("web/web", True), ("web", False)):
-        found = take(subject, index(WEB, SETTINGS, policy=denying(CONFIGS, placements=(pattern,))))
-        assert (found.user_error is not None) is denied
-
-
 OPEN = PlacingPolicy(allow=(PlacingRule(scope="Cluster", placements=("web/web",)),))
 NOT_OPEN = PlacingPolicy(allow=(PlacingRule(scope="Cluster"), PlacingRule(placements=("web/other",))))
 
@@ -94,11 +81,9 @@ NOT_OPEN = PlacingPolicy(allow=(PlacingRule(scope="Cluster"), PlacingRule(placem
     [
         (config("inner", "web"), PlacingPolicy(), True),
         (role("boss"), PlacingPolicy(), False),
-        (namespace("ops"), PlacingPolicy(), False),
         (config("inner", "ops"), PlacingPolicy(), False),
         (role("boss"), OPEN, True),
         (role("boss"), NOT_OPEN, False),
-        (config("inner", "ops"), OPEN, False),
     ],
 )
 def test_an_envelope_takes_a_resource_placement_no_further_than_its_namespace(

@@ -10,7 +10,6 @@ import pytest
 from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.placements import PlacementPolicy, PlacementType, Toleration
 from gitfleet.api.snapshots import DocumentRef
-from gitfleet.api.strategies import RolloutStrategy, RolloutStrategyType
 from gitfleet.errors import BadInput
 from gitfleet.snapshots import Retained, restore_snapshot
 from gitfleet.snapshots.texts import SnapshotsText
@@ -20,7 +19,6 @@ from tests.snapshots.builders import (
     index,
     manifest,
     namespace,
-    pick,
     pick_namespace,
     placement,
     record_of,
@@ -42,11 +40,6 @@ def test_the_first_snapshot_has_index_0_and_everything_in_order() -> None:
     )
 
 
-def test_an_empty_selection_still_makes_a_snapshot() -> None:
-    (snapshot,) = take(placement(pick("ClusterRole")), index()).resource_snapshots
-    assert (snapshot.index, snapshot.manifests) == (0, ())
-
-
 def test_unchanged_content_makes_no_snapshot_and_a_return_makes_a_new_one() -> None:
     """Decision D16."""
     one, two = index(NAMESPACE, config("settings", "web", "1")), index(NAMESPACE, config("settings", "web", "2"))
@@ -57,12 +50,6 @@ def test_unchanged_content_makes_no_snapshot_and_a_return_makes_a_new_one() -> N
     third = take(SUBJECT, one, record_of(SUBJECT, second), commit="c3")
     assert [s.index for s in third.resource_snapshots] == [0, 1, 2]
     assert third.resource_snapshots[0].hash == third.resource_snapshots[2].hash != second.resource_snapshots[1].hash
-
-
-def test_a_comment_or_a_moved_file_makes_no_snapshot() -> None:
-    first = take(SUBJECT, index(NAMESPACE))
-    rewritten = manifest(NAMESPACE.body, blob="another", document=3)
-    assert take(SUBJECT, index(rewritten), record_of(SUBJECT, first)) == first
 
 
 def test_what_a_cluster_added_makes_no_snapshot() -> None:
@@ -86,12 +73,6 @@ def test_rendered_manifests_have_no_blob_and_are_compared_by_content() -> None:
     record = record_of(SUBJECT, first)
     assert take(SUBJECT, index(NAMESPACE, rendered[0]), record) == first
     assert len(take(SUBJECT, index(NAMESPACE, rendered[1]), record).resource_snapshots) == 2
-
-
-def test_external_placements_get_snapshots_too() -> None:
-    """Decision D26."""
-    subject = placement(pick_namespace("web"), strategy=RolloutStrategy(type=RolloutStrategyType.EXTERNAL))
-    assert len(take(subject, index(NAMESPACE)).resource_snapshots) == 1
 
 
 def test_a_user_error_keeps_all_that_was_there() -> None:
@@ -139,12 +120,6 @@ def test_scaling_edits_the_policy_snapshot_and_a_change_makes_a_new_one() -> Non
     assert [s.index for s in third.policy_snapshots] == [0, 1]
     fourth = take(scaled, index(), record_of(changed, third))
     assert [s.index for s in fourth.policy_snapshots] == [0, 1, 2]
-
-
-def test_no_policy_is_pick_all() -> None:
-    first = take(SUBJECT, index())
-    explicit = replace(SUBJECT, policy=PlacementPolicy())
-    assert take(explicit, index(), record_of(SUBJECT, first)) == first
 
 
 def test_a_snapshot_is_restored_from_its_documents() -> None:

@@ -60,7 +60,6 @@ MAPS = {"group": "", "version": "v1", "kind": "Namespace", "name": "apps"}
     [
         ({**EVERYTHING, "name": "apps"}, ["apps", "both prod", "both rest", "only prod"]),
         ({**EVERYTHING, "name": "other"}, ["plain"]),
-        (EVERYTHING, ["apps", "both prod", "both rest", "only prod"]),
         ({**EVERYTHING, "name": "none"}, []),
         (MAPS, ["apps", "both prod", "both rest", "only prod", "plain"]),
     ],
