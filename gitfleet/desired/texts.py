@@ -8,7 +8,6 @@ from gitfleet.formats.text_table import FaultTable
 class DesiredText(FaultTable):
     """A code, and its sentence with the names of the values in it."""
 
-    ABOUT_NOTHING = "it is about nothing"
     ADD_CORRECT_NAME = "add {metric_template} {key}, or correct the name"
     ANOTHER_NAMESPACE_THAN_ROLLOUT = "is another namespace than that of the rollout; write the rollout in namespace {namespace}, or allow it in spec.policy.crossNamespace of FleetConfig"
     ANSWERS_NO_HOLD = "answers no hold, since holds have no namespace; write ClusterApprovalRequest, without one"
@@ -71,7 +70,6 @@ class DesiredText(FaultTable):
     LABEL_DIFFERS_BY_VARIANT = (
         "reads a label that differs by variant; all variants of {key} are selected if one of them matches"
     )
-    LIMITS_NOTHING = "it limits nothing"
     LONGER_CHARACTERS_SIMPLIFY_PATTERN = "is longer than {longest_pattern} characters; simplify the pattern"
     LOST_MANIFEST_STILL_LIE = "lost its manifest, and {first}{more} still lie in it, so it stays as it was; put the manifest back (with kustomize, list it under `resources`), or remove what lies in it too{near}"
     MATCHES_NONE = "matches no {word} in the repo; {hint}"
@@ -96,7 +94,8 @@ class DesiredText(FaultTable):
     MUST_STRING_ADD = "must be a string; add it, or put it in quotes"
     MUST_STRING_CORRECT = "must be a string; correct it"
     MUST_TRUE_FALSE = "must be true or false, without quotes; correct it"
-    NAMES_FOLDER_NOT_REPO = "names a Folder that is not in the repo; {hint}"
+    NAMES_NOT_REPO = "names a {kind} that is not in the repo; {hint}"
+    NAMES_NO_MANIFEST_REPO = "names a {workload} that no manifest of the repo has; {hint}"
     NAME_NO_SERVER_TAKES = (
         "is refused by every API server as the name of a {kind}; use lower-case letters, digits, dashes{dots}, a "
         "letter or digit at both ends, at most {longest}"
@@ -105,28 +104,17 @@ class DesiredText(FaultTable):
     NAMESPACED_KIND_SELECT_NAMESPACE = (
         "{selector} is a namespaced kind; select its Namespace, or use a ResourcePlacement"
     )
-    NAMES_CLUSTER_NOT_REPO = "names a cluster that is not in the repo, so {so}; {hint}"
     NAMES_NOTHING = "names nothing that there is; {meant}"
-    NAMES_NOT_REPO = "names a {metric_template} that is not in the repo; {hint}"
     NAMES_NO_AGE_RECIPIENT = (
         "names no age recipient, and gitfleet decrypts with age keys alone; add one with `sops updatekeys`"
     )
-    NAMES_NO_MANIFEST_REPO = "names a {workload} that no manifest of the repo has, so {so}; {hint}"
-    NAMES_PLACEMENT_NOT_REPO = "names a placement that is not in the repo, so {so}; {hint}"
-    NAMES_RUN_NOT_REPO = "names a run that is not in the repo, so it answers nothing; {hint}"
     NAMES_STAGE_RUN_NOT = "names a stage that the run does not have, so it answers nothing; {hint}"
-    NAMES_STRATEGY_NOT_REPO = "names a strategy that is not in the repo, so the run cannot begin; {hint}"
     NAME_TOO_WORKLOAD_ROLLOUT = "is the name of {other} ({origin}) too, which is a workload rollout; rename one of them"
     NEEDS_BATCH_NOT_GO_WHILE = "needs batch {number}, which may not go while the rollout runs; put it back"
     NEVER_BEGINS_HERE = "it may have begun {began_elsewhere}, so it never begins here; add a new run, without status"
     NEVER_FOLLOWED_PUT_FILES_THEMSELVES = (
         "is a {what}, which is never followed; put the files themselves here, or ignore it in {ignore_file}"
     )
-    NEVER_SATISFIED = "what it waits for never comes"
-    NOTHING_EVICTED = "nothing is evicted"
-    NOTHING_OVERRIDDEN = "nothing is overridden"
-    NOTHING_PLACED = "nothing is placed there"
-    NOTHING_ROLLED_OUT = "nothing is rolled out"
     NOT_AFTER_BATCH_LASTBATCHTOROLLOUT = (
         "is not after batch {partition} (lastBatchToRollout), so it cannot change while the rollout runs"
     )
@@ -139,7 +127,6 @@ class DesiredText(FaultTable):
     NOT_UTF_TEXT = "is not UTF-8 text; save the file as UTF-8"
     NOT_VERSION_GITFLEET_READS = "is not a version of {kind} that gitfleet reads; use {group}/{versions}"
     NOT_VERSION_YOU_MEAN = "is not a version of {groupkind}; did you mean {versions}?"
-    NO_CLUSTERS_STILL_SERVE = "has no {kind} that clusters still serve; write apps/v1"
     NO_CONDITION_ANSWERS_NOTHING = (
         "has no condition {approved} that is True or False, so this answers nothing; add {condition}"
     )
@@ -148,11 +135,9 @@ class DesiredText(FaultTable):
         "is no file of at most {max_file_bytes} bytes, so that none of its rules is read; put the rules here"
     )
     NO_KEY_API_SERVER_TAKES = "is no key that an API server takes: use letters, digits, -, _ and .; rename it"
+    NO_KIND_WITHOUT_HANDLER = "is no kind that a rollout can move by itself ({kinds} are); correct it, or install a handler of {kind} where gitfleet runs"
     NO_KNOWN_KIND = "names no kind that Kubernetes or the repo defines; correct it, or add its definition"
     NO_KIND_ROLLOUT_MOVE = "is no kind that a rollout can move; name one of {kinds}"
-    NO_KIND_ROLLOUT_MOVE_ITSELF = (
-        "is no kind that a rollout can move by itself ({kinds} are); correct it, or install a handler of"
-    )
     NO_NAMESPACE_MANIFEST_REPO = (
         "has no Namespace manifest in the repo; add one for {name} (with kustomize, list it under `resources`), "
         "write createNamespace: true in a {folder_file} with this namespace, or correct the name{near}"
@@ -160,7 +145,6 @@ class DesiredText(FaultTable):
     NO_PATTERN_GITFLEET_MATCHES_INSTALLED = (
         "is no pattern that gitfleet matches with the installed pathspec; install 1.1 of it"
     )
-    NO_PODS_TAKEN_FROM = "no pods are taken from it"
     NO_VARIABLE_QUERY = "is no variable of the query ({origin}); {hint}"
     ONLY_GAIN_ITEMS = "may only gain items, and one is changed or gone; put it back, or {recreate}"
     ONLY_RAISED_WHILE_ROLLOUT_RUNS = "can only be raised while the rollout runs, and it was {partition}; put that back"
@@ -196,8 +180,6 @@ class DesiredText(FaultTable):
     REQUIRED_CLUSTER_SCOPED_KIND = "is required in a cluster-scoped kind; add that of the {metric_template}"
     REQUIRED_SINCE_NAMESPACED_KIND = "is required, since {kind} is a namespaced kind; add it"
     RESERVED_NAMESPACE_CANNOT_PLACED = "is a reserved namespace, which cannot be placed; name another"
-    RUN_CANNOT_BEGIN = "the run cannot begin"
-    RUN_FAILS = "the run fails"
     SAME_AS_ANOTHER_ITEM = "is the same as item {first}, and API servers refuse that; remove one of the two"
     SAME_KEYS_AS_ANOTHER_ITEM = (
         "has the same {keys} as item {first}, and API servers refuse that; remove one of the two"
@@ -236,5 +218,4 @@ class DesiredText(FaultTable):
         "has no manifests, so that its clusters get nothing of this Folder; correct the path, or add them"
     )
     VERSION_NO_LONGER_SERVED = "is not served by Kubernetes {release} and later; write {api_version}"
-    WHERE_GITFLEET_RUNS = "{sentence} {kind} where gitfleet runs: without one nothing is rolled out"
     YOU_MEAN_2 = "; did you mean {near} ({made}:{line})?"

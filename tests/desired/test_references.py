@@ -56,8 +56,8 @@ def near(name: str) -> str:
     return FormatsText.YOU_MEAN(near=name)
 
 
-def no_placement(so: DesiredText, hint: str = CORRECT) -> str:
-    return DesiredText.NAMES_PLACEMENT_NOT_REPO(so=so(), hint=hint)
+def no(kind: str, hint: str = CORRECT) -> str:
+    return DesiredText.NAMES_NOT_REPO(kind=kind, hint=hint)
 
 
 @pytest.mark.parametrize(
@@ -66,38 +66,28 @@ def no_placement(so: DesiredText, hint: str = CORRECT) -> str:
         (
             builders.staged_run("new", placement="wbe", strategy="slwo"),
             [
-                "6: ClusterStagedUpdateRun/new: spec.placementName: "
-                + no_placement(DesiredText.RUN_CANNOT_BEGIN, near("web")),
-                "7: ClusterStagedUpdateRun/new: spec.stagedRolloutStrategyName: "
-                + DesiredText.NAMES_STRATEGY_NOT_REPO(hint=near("slow")),
+                "6: ClusterStagedUpdateRun/new: spec.placementName: " + no("placement", near("web")),
+                "7: ClusterStagedUpdateRun/new: spec.stagedRolloutStrategyName: " + no("strategy", near("slow")),
             ],
         ),
         (
             builders.eviction("e", "wbe", "us-east"),
             [
-                "6: ClusterResourcePlacementEviction/e: spec.placementName: "
-                + no_placement(DesiredText.NOTHING_EVICTED, near("web")),
-                "7: ClusterResourcePlacementEviction/e: spec.clusterName: "
-                + DesiredText.NAMES_CLUSTER_NOT_REPO(so=DesiredText.NOTHING_EVICTED(), hint=CORRECT),
+                "6: ClusterResourcePlacementEviction/e: spec.placementName: " + no("placement", near("web")),
+                "7: ClusterResourcePlacementEviction/e: spec.clusterName: " + no("cluster"),
             ],
         ),
         (
             builders.placement_budget("wbe", minAvailable=1),
-            [
-                "4: ClusterResourcePlacementDisruptionBudget/wbe: metadata.name: "
-                + no_placement(DesiredText.LIMITS_NOTHING, near("web"))
-            ],
+            ["4: ClusterResourcePlacementDisruptionBudget/wbe: metadata.name: " + no("placement", near("web"))],
         ),
         (
             quarantine("wbe"),
-            [f"6: Quarantine/q: spec.placement: {no_placement(DesiredText.ABOUT_NOTHING, near('web'))}"],
+            [f"6: Quarantine/q: spec.placement: {no('placement', near('web'))}"],
         ),
         (
             builders.approval("og", "canary"),
-            [
-                "6: ClusterApprovalRequest/og-canary: spec.parentStageRollout: "
-                + DesiredText.NAMES_RUN_NOT_REPO(hint=DesiredText.CORRECT_REMOVE())
-            ],
+            ["6: ClusterApprovalRequest/og-canary: spec.parentStageRollout: " + no("run")],
         ),
         (
             builders.approval("go", "canery"),
@@ -341,10 +331,10 @@ def test_a_placement_names_clusters_of_the_fleet() -> None:
         "p", "web", policy={"placementType": "PickFixed", "clusterNames": ["eu", "eu-1", "moon"]}
     )
     files = {"fleet/all.yaml": PAYLOAD, "x/a.yaml": builders.to_yaml(fixed)}
-    desired, so = read(files), DesiredText.NOTHING_PLACED()
+    desired = read(files)
     assert [(fault.field, fault.message, fault.severity) for fault in desired.faults] == [
-        ("spec.policy.clusterNames[1]", DesiredText.NAMES_CLUSTER_NOT_REPO(so=so, hint=CORRECT), Severity.ERROR),
-        ("spec.policy.clusterNames[2]", DesiredText.NAMES_CLUSTER_NOT_REPO(so=so, hint=CORRECT), Severity.ERROR),
+        ("spec.policy.clusterNames[1]", no("cluster"), Severity.ERROR),
+        ("spec.policy.clusterNames[2]", no("cluster"), Severity.ERROR),
     ]
     assert not desired.placements
     before = {**files, "x/a.yaml": files["x/a.yaml"].replace("- eu-1\n", "").replace("- moon\n", "")}

@@ -17,10 +17,7 @@ from tests.texts import part, said
 SEEDS = Path(__file__).parents[1] / "data" / "seeds"
 INDEX: list[dict[str, Any]] = yaml.safe_load((SEEDS / "index.yaml").read_text(encoding="utf-8"))["examples"]
 ALONE = [
-    DesiredText.NAMES_CLUSTER_NOT_REPO,
-    DesiredText.NAMES_PLACEMENT_NOT_REPO,
-    DesiredText.NAMES_RUN_NOT_REPO,
-    DesiredText.NAMES_STRATEGY_NOT_REPO,
+    DesiredText.NAMES_NOT_REPO,
     DesiredText.OVERRIDES_NO_OBJECT,
     ApiText.BEFORE_CAME_HERE,
 ]

@@ -43,9 +43,7 @@ def overriding(value: str, placement: str = "web") -> str:
 FIELD = "16: spec.policy.overrideRules[0].jsonPatchOverrides[0].value: "
 VARIABLE = FIELD + (DesiredText.HOLDS_VARIABLE_NOT_EXIST_GOES())
 NO_ANSWER = DesiredText.NO_CONDITION_ANSWERS_NOTHING(approved="Approved", condition='{type: Approved, status: "True"}')
-NO_PLACEMENT = DesiredText.NAMES_PLACEMENT_NOT_REPO(
-    so=DesiredText.NOTHING_OVERRIDDEN(), hint=FormatsText.YOU_MEAN(near="web")
-)
+NO_PLACEMENT = DesiredText.NAMES_NOT_REPO(kind="placement", hint=FormatsText.YOU_MEAN(near="web"))
 
 
 @pytest.mark.parametrize(

@@ -137,19 +137,18 @@ def scaled_by(kind: str) -> str:
 
 NOT_MOVED = DesiredText.NO_KIND_ROLLOUT_MOVE(kinds="CloneSet, DaemonSet, Deployment, StatefulSet")
 RESERVED = ApiText.RESERVED_PLACE_ELSEWHERE()
-NO_PLACEMENT = "spec.placementRef.name: " + DesiredText.NAMES_PLACEMENT_NOT_REPO(
-    so=DesiredText.NOTHING_ROLLED_OUT(), hint=""
-)
+NO_PLACEMENT = "spec.placementRef.name: " + DesiredText.NAMES_NOT_REPO(kind="placement", hint="")
 B = "rollouts/b.yaml:{}: RolloutTrait/web/b: {}".format
 STAGE = "spec.stages[0].afterStageTasks[0].metrics[0]"
 NO_DEFINITION = "kind: " + DesiredText.NO_CUSTOMRESOURCEDEFINITION_REPO(
     hint=(DesiredText.CLUSTERS_NOT_REFUSE_OBJECTS() + " (warning)")
 )
 AT = f"{PATH}:{{}}: RolloutTrait/web/api: {{}}".format
-NO_WORKLOAD = DesiredText.NAMES_NO_MANIFEST_REPO(workload="Deployment", so=DesiredText.NOTHING_ROLLED_OUT(), hint="")
-NO_SOURCE = DesiredText.NAMES_NO_MANIFEST_REPO(workload="Deployment", so=DesiredText.NO_PODS_TAKEN_FROM(), hint="")
+NO_WORKLOAD = DesiredText.NAMES_NO_MANIFEST_REPO(workload="Deployment", hint="")
+
+
 OR_CLUSTERS = DesiredText.CORRECT_ADD_MANIFEST()
-NO_TEMPLATE = DesiredText.NAMES_NOT_REPO(metric_template="MetricTemplate", hint="")
+NO_TEMPLATE = DesiredText.NAMES_NOT_REPO(kind="MetricTemplate", hint="")
 EU, US = ({"matchLabels": {"zone": zone}} for zone in ("eu", "us"))
 
 
@@ -237,9 +236,9 @@ EU, US = ({"matchLabels": {"zone": zone}} for zone in ("eu", "us"))
          [AT(5, f"spec.targetRef.kind: {NOT_MOVED}")]),
         ({PATH: trait(targetRef={"apiVersion": "games.example.com/v1", "kind": "GameServerSet", "name": "api"},
                       clusters={})},
-         [AT(5, ("spec.targetRef.kind:" + DesiredText.WHERE_GITFLEET_RUNS(sentence="", kind=(
-             DesiredText.NO_KIND_ROLLOUT_MOVE_ITSELF(kinds="CloneSet, DaemonSet, Deployment, StatefulSet") +
-             " GameServerSet.games.example.com")) + " (warning)"))]),
+         [AT(5, "spec.targetRef.kind: " + DesiredText.NO_KIND_WITHOUT_HANDLER(
+             kinds="CloneSet, DaemonSet, Deployment, StatefulSet", kind="GameServerSet.games.example.com")
+             + " (warning)")]),
         # What may not be placed may not be moved either.
         ({PATH: trait(targetRef={**DEPLOYMENT, "name": "dns", "namespace": "kube-system"}, clusters={})},
          [AT(5, f"spec.targetRef.namespace: {RESERVED}")]),
@@ -266,18 +265,6 @@ def test_a_workload_with_an_error_is_not_missing() -> None:
     assert faults_of(files) == [AT(5, f"spec.targetRef.name: {NO_WORKLOAD}{OR_CLUSTERS} (warning)")]
     moved = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: moved, namespace: web}, spec: 1}\n"
     assert not [fault for fault in faults_of({**files, "resources/more.yaml": moved}) if "targetRef" in fault]
-
-
-def test_a_source_may_go_once_its_pods_have_gone() -> None:
-    gone = trait(sourceRef=[{**DEPLOYMENT, "name": "gone"}])
-    said = [AT(7, f"spec.sourceRef[0].name: {NO_SOURCE}{OR_CLUSTERS} (warning)")]
-    assert faults_of({**AROUND, PATH: gone}) == said
-    for states, expected in (
-        ((RollingState.SUCCEEDED, RollingState.SUCCEEDED), []),
-        ((RollingState.SUCCEEDED, RollingState.FINALISING), said),
-        ((), said),
-    ):
-        assert faults_of({**AROUND, PATH: gone}, accepted=record(gone, *states)) == expected
 
 
 def rollouts(files: Mapping[str, str], before: Mapping[str, str] | None, accepted: FleetState | None = None) -> Any:

@@ -64,7 +64,7 @@ def metric_breaks(
     if template is None:
         names = [template_key.name for template_key in templates if template_key.namespace == key.namespace]
         hint = did_you_mean(key.name, names, DesiredText.ADD_CORRECT_NAME(metric_template=METRIC_TEMPLATE, key=key))
-        yield ("templateRef", "name"), DesiredText.NAMES_NOT_REPO(metric_template=METRIC_TEMPLATE, hint=hint)
+        yield ("templateRef", "name"), DesiredText.NAMES_NOT_REPO(kind=METRIC_TEMPLATE, hint=hint)
         return
     needed = variables_of(template.query)
     provided = {*variables, *metric.args}

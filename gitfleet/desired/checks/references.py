@@ -36,6 +36,9 @@ _SOUND: Final = re.compile(
 )
 _CORRECT: Final = DesiredText.CORRECT_ADD()
 _REMOVE: Final = DesiredText.CORRECT_REMOVE()
+_WORDS: Final = {
+    Folder: "Folder", MemberCluster: "cluster", Placement: "placement", StagedRun: "run", StagedStrategy: "strategy",
+}  # fmt: skip
 _NO_VARIABLE: Final = DesiredText.HOLDS_VARIABLE_NOT_EXIST_GOES()
 _AFFINITY: Final = ("spec", "policy", "affinity", "clusterAffinity")
 _REQUIRED: Final = (*_AFFINITY, "requiredDuringSchedulingIgnoredDuringExecution", "clusterSelectorTerms")
@@ -47,7 +50,7 @@ def missing_clusters(commit: Commit) -> Iterator[Refusal]:
     for item, placement in commit.of(Placement):
         for index, name in enumerate(placement.effective_policy.cluster_names):
             location = ("spec", "policy", "clusterNames", index)
-            yield from noted(item, _cluster(location, name, DesiredText.NOTHING_PLACED(), commit))
+            yield from noted(item, _missing(location, MemberCluster, name, commit))
 
 
 def reference_warnings(commit: Commit) -> Iterator[Refusal]:
@@ -92,7 +95,7 @@ def _of_override(override: Override, commit: Commit) -> Iterator[Break]:
     namespace = override.key.namespace
     if (named := override.placement) is not None:
         key = PlacementKey(namespace if named.scope == "Namespaced" else "", named.name)
-        yield from _placement(("spec", "placement", "name"), key, DesiredText.NOTHING_OVERRIDDEN(), commit)
+        yield from _placement(("spec", "placement", "name"), key, commit)
     for index, resource in enumerate(override.resources):
         identity = (resource.group, resource.kind, namespace, resource.name)
         if not commit.has_payload(*identity):
@@ -115,9 +118,9 @@ def _of_folder(folder: Folder, commit: Commit) -> Iterator[Break]:
         at = ("spec", "dependsOn", index)
         if dependency.folder is None:
             key = PlacementKey("", dependency.placement or "")
-            yield from _placement((*at, "placement"), key, DesiredText.NEVER_SATISFIED(), commit)
-        elif hint := commit.missing(Folder, dependency.folder, _CORRECT):
-            yield (*at, "folder"), DesiredText.NAMES_FOLDER_NOT_REPO(hint=hint)
+            yield from _placement((*at, "placement"), key, commit)
+        else:
+            yield from _missing((*at, "folder"), Folder, dependency.folder, commit)
 
 
 def dependency_errors(commit: Commit) -> Iterator[Refusal]:
@@ -146,18 +149,17 @@ def _of_run(run: StagedRun, commit: Commit) -> Iterator[Break]:
     record = commit.accepted.runs.get(run.key)
     has_begun = record is not None and bool(record.status.stages)
     if record is None or not has_begun or not record.finished:
-        consequence = DesiredText.RUN_FAILS() if has_begun else DesiredText.RUN_CANNOT_BEGIN()
-        yield from _placement(("spec", "placementName"), placement_of(run), consequence, commit)
-    if not has_begun and (hint := commit.missing(StagedStrategy, run.strategy_name, _CORRECT, run.key.namespace)):
-        yield ("spec", "stagedRolloutStrategyName"), DesiredText.NAMES_STRATEGY_NOT_REPO(hint=hint)
+        yield from _placement(("spec", "placementName"), placement_of(run), commit)
+    if not has_begun:
+        strategy = ("spec", "stagedRolloutStrategyName")
+        yield from _missing(strategy, StagedStrategy, run.strategy_name, commit, run.key.namespace)
 
 
 def _of_eviction(eviction: Eviction, commit: Commit) -> Iterator[Break]:
     record = commit.accepted.evictions.get(eviction.name)
     if record is None or record.executed is None:
-        key, consequence = PlacementKey("", eviction.placement_name), DesiredText.NOTHING_EVICTED()
-        yield from _placement(("spec", "placementName"), key, consequence, commit)
-        yield from _cluster(("spec", "clusterName"), eviction.cluster_name, consequence, commit)
+        yield from _placement(("spec", "placementName"), PlacementKey("", eviction.placement_name), commit)
+        yield from _missing(("spec", "clusterName"), MemberCluster, eviction.cluster_name, commit)
 
 
 def _of_approval(approval: Approval, commit: Commit) -> Iterator[Break]:
@@ -165,9 +167,8 @@ def _of_approval(approval: Approval, commit: Commit) -> Iterator[Break]:
     if stage is None:
         return
     run = commit.named(StagedRun, namespace).get(name)
-    if hint := commit.missing(StagedRun, name, _REMOVE, namespace):
-        yield ("spec", "parentStageRollout"), DesiredText.NAMES_RUN_NOT_REPO(hint=hint)
-    elif run is not None and (stages := _stages(run, commit)) and stage not in stages:
+    yield from _missing(("spec", "parentStageRollout"), StagedRun, name, commit, namespace)
+    if run is not None and (stages := _stages(run, commit)) and stage not in stages:
         hint = commit.hint(stage, stages, _REMOVE)
         yield ("spec", "targetStage"), DesiredText.NAMES_STAGE_RUN_NOT(hint=hint)
 
@@ -210,14 +211,13 @@ def _of_scope(scope: FreezeScope, location: Location, commit: Commit) -> Iterato
         yield (*location, "clusters"), DesiredText.MATCHES_NONE(word="cluster", hint=_REMOVE)
 
 
-def _placement(location: Location, key: PlacementKey, consequence: str, commit: Commit) -> Iterator[Break]:
-    if hint := commit.missing(Placement, key.name, _CORRECT, key.namespace):
-        yield location, DesiredText.NAMES_PLACEMENT_NOT_REPO(so=consequence, hint=hint)
+def _placement(location: Location, key: PlacementKey, commit: Commit) -> Iterator[Break]:
+    return _missing(location, Placement, key.name, commit, key.namespace)
 
 
-def _cluster(location: Location, name: str, consequence: str, commit: Commit) -> Iterator[Break]:
-    if hint := commit.missing(MemberCluster, name, _CORRECT):
-        yield location, DesiredText.NAMES_CLUSTER_NOT_REPO(so=consequence, hint=hint)
+def _missing(location: Location, kind: type, name: str, commit: Commit, namespace: str = "") -> Iterator[Break]:
+    if hint := commit.missing(kind, name, _CORRECT, namespace):
+        yield location, DesiredText.NAMES_NOT_REPO(kind=_WORDS[kind], hint=hint)
 
 
 def _terms(terms: Iterable[ClusterSelectorTerm], location: Location, commit: Commit) -> Iterator[Break]:
@@ -244,10 +244,8 @@ def _misspelt_variables(override: Override) -> Iterator[Break]:
                 yield location, _NO_VARIABLE
 
 
-def _names_placement(
-    *location: str, consequence: str, key: Callable[[Any], PlacementKey]
-) -> Callable[[Any, Commit], Iterator[Break]]:
-    return lambda value, commit: _placement(location, key(value), consequence, commit)
+def _names_placement(*location: str) -> Callable[[Any, Commit], Iterator[Break]]:
+    return lambda value, commit: _placement(location, value.placement, commit)
 
 
 _RULES: Final[Mapping[type, Callable[[Any, Commit], Iterator[Break]]]] = {
@@ -260,18 +258,10 @@ _RULES: Final[Mapping[type, Callable[[Any, Commit], Iterator[Break]]]] = {
     Freeze: lambda freeze, commit: _of_scope(freeze.scope, ("spec", "scope"), commit),
     FleetConfig: _of_config,
     Folder: _of_folder,
-    DisruptionBudget: _names_placement(
-        "metadata", "name", consequence=DesiredText.LIMITS_NOTHING(), key=lambda budget: PlacementKey("", budget.name)
-    ),
-    AppRollout: _names_placement(
-        *("spec", "placementRef", "name"),
-        consequence=DesiredText.NOTHING_ROLLED_OUT(),
-        key=lambda rollout: rollout.placement,
-    ),
-    Quarantine: _names_placement(
-        "spec", "placement", consequence=DesiredText.ABOUT_NOTHING(), key=lambda quarantine: quarantine.placement
-    ),
-    Pin: _names_placement("spec", "placement", consequence=DesiredText.ABOUT_NOTHING(), key=lambda pin: pin.placement),
+    DisruptionBudget: lambda budget, commit: _placement(("metadata", "name"), PlacementKey("", budget.name), commit),
+    AppRollout: _names_placement("spec", "placementRef", "name"),
+    Quarantine: _names_placement("spec", "placement"),
+    Pin: _names_placement("spec", "placement"),
 }
 
 

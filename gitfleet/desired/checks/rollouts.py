@@ -11,7 +11,6 @@ from gitfleet.api.objects import GroupKind, Identity, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.rollout_plans import OnFailure, RolloutPlan, RolloutWebhook
 from gitfleet.api.scalers import is_scaled_by, scalers_of
-from gitfleet.api.workload_records import RollingState
 from gitfleet.api.workload_rollouts import WORKLOAD_KINDS, AppRollout, RolloutTrait, WorkloadRollout
 from gitfleet.desired.checks.commit import Commit, Refusal, noted
 from gitfleet.desired.known_kinds import KnownKinds, is_kubernetes_group
@@ -65,19 +64,14 @@ def workload_refusals(commit: Commit) -> Iterator[Refusal]:
 
 
 def workload_warnings(commit: Commit) -> Iterator[Refusal]:
-    """Warn of rollouts of a kind that may have no handler, and of workloads that no manifest has. A rollout that says
-    on which `clusters` its workloads are may name some that live there without a manifest; sources leave once they have
-    done their part."""
+    """Warn of rollouts of a kind that may have no handler, and of targets that no manifest has. A rollout that says on
+    which `clusters` its workloads are may name some that live there without a manifest; sources may be gone."""
     for item, rollout in commit.of(RolloutTrait):
         yield from noted(item, _unhandled(rollout, commit.kinds))
-        for workload, place in rollout.workloads if rollout.clusters is None else ():
-            is_source = workload != rollout.target
-            is_missing = not commit.has_payload(*workload.identity)
-            if is_missing and not (is_source and _leaves(workload, rollout, commit)):
-                hint = commit.payload_hint(*workload.identity, DesiredText.CORRECT_ADD_MANIFEST())
-                consequence = DesiredText.NO_PODS_TAKEN_FROM() if is_source else DesiredText.NOTHING_ROLLED_OUT()
-                sentence = DesiredText.NAMES_NO_MANIFEST_REPO(workload=workload.kind, so=consequence, hint=hint)
-                yield item, ((*place, "name"), sentence)
+        target = rollout.target
+        if rollout.clusters is None and not commit.has_payload(*target.identity):
+            hint = commit.payload_hint(*target.identity, DesiredText.CORRECT_ADD_MANIFEST())
+            yield item, ((*_TARGET, "name"), DesiredText.NAMES_NO_MANIFEST_REPO(workload=target.kind, hint=hint))
 
 
 def _rollouts(commit: Commit) -> list[tuple[ReadObject, WorkloadRollout]]:
@@ -89,14 +83,6 @@ def _reaches_out(rollout: WorkloadRollout) -> bool:
     return any(workload.namespace != rollout.key.namespace for workload, _ in workloads)
 
 
-def _leaves(source: ObjectKey, rollout: RolloutTrait, commit: Commit) -> bool:
-    """Whether a source is still on clusters, or its pods are gone."""
-    is_applied = any(source in inventory for inventory in commit.accepted.inventory.values())
-    record = commit.accepted.rollouts.get(rollout.key)
-    states = {status.rolling_state for status in record.clusters} if record is not None else set()
-    return is_applied or states == {RollingState.SUCCEEDED}
-
-
 def _unknown(workload: ObjectKey, place: Location, kinds: KnownKinds) -> Iterator[Break]:
     """A kind that a group of Kubernetes does not have."""
     misspelt = kinds.misspelt(workload.group, workload.kind) if is_kubernetes_group(workload.group) else None
@@ -105,13 +91,8 @@ def _unknown(workload: ObjectKey, place: Location, kinds: KnownKinds) -> Iterato
 
 
 def _unmovable(kind: GroupKind) -> Iterator[Break]:
-    """A target of one of Kubernetes' own kinds that is no workload, or under a group that has it no more. Sources are
-    of the target's kind."""
-    if kind not in BUILT_IN_KINDS or kind in WORKLOAD_KINDS:
-        return
-    if any(is_kubernetes_group(movable.group) and movable.kind == kind.kind for movable in WORKLOAD_KINDS):
-        yield (*_TARGET, "apiVersion"), DesiredText.NO_CLUSTERS_STILL_SERVE(kind=kind.kind)
-    else:
+    """A target of one of Kubernetes' own kinds that is no workload. Sources are of the target's kind."""
+    if kind in BUILT_IN_KINDS and kind not in WORKLOAD_KINDS:
         yield (*_TARGET, "kind"), DesiredText.NO_KIND_ROLLOUT_MOVE(kinds=_KINDS)
 
 
@@ -120,8 +101,7 @@ def _unhandled(rollout: RolloutTrait, kinds: KnownKinds) -> Iterator[Break]:
     kind = rollout.target.group_kind
     if kind not in WORKLOAD_KINDS and kind not in BUILT_IN_KINDS:
         misspelt = kinds.misspelt(kind.group, kind.kind)
-        sentence = DesiredText.NO_KIND_ROLLOUT_MOVE_ITSELF(kinds=_KINDS)
-        sentence = DesiredText.WHERE_GITFLEET_RUNS(sentence=sentence, kind=kind)
+        sentence = DesiredText.NO_KIND_WITHOUT_HANDLER(kinds=_KINDS, kind=kind)
         yield (*_TARGET, "kind"), misspelt.sentence if misspelt is not None else sentence
 
 
