@@ -32,9 +32,9 @@ class DesiredText(FaultTable):
     COMMIT_MORE_FILES_READ = "the commit has more than {max_files} files to read; ignore some in {ignore_file}"
     CORRECT_ADD = "correct it, or add it"
     CORRECT_ADD_MANIFEST = "correct it, add its manifest, or say in `clusters` where it lives already"
-    CORRECT_IT = "{wrong}; correct it"
     CORRECT_REMOVE = "correct it, or remove it"
     COULD_NOT_READ = "could not be read"
+    DECRYPTS_SECRETS_IN_FILES = "says that the object is encrypted with SOPS, and gitfleet decrypts nothing but Secrets in files of their own: nothing in an envelope, or that kustomize or Helm made; write a Secret to such a file"
     DEFINED_SECOND_TIME = "is defined a second time, since {origin} already has it; remove one of the two"
     DEPENDENCY_CYCLE = "cycle {cycle}; remove one"
     ENCRYPTED_SOPS_SOPS_METADATA_MISSING = (
@@ -44,7 +44,6 @@ class DesiredText(FaultTable):
         "encrypts more than data and stringData ({place}), which nothing can be selected by; {encrypt}"
     )
     ENCRYPT_FILE_AGAIN_ENCRYPTED_REGEX = "encrypt the file again with --encrypted-regex '^(data|stringData)$'"
-    ENVELOPED = "{place} {sentence}"
     FILES_FOLDER_NOT_READ = (
         "does not use {files} beside it; name them here, move them to another folder, or ignore them in {ignore_file}"
     )
@@ -80,9 +79,8 @@ class DesiredText(FaultTable):
     MOVED_ALREADY = "is moved by {other} ({origin}){on} already; {way}"
     MUST_BASE64_ENCODE = "must be base64; encode it, or use stringData in a Secret and data in a ConfigMap"
     MUST_HOLD_ONE_FOLDER = "must be the only document of this file, a Folder of gitfleet.dev/v1alpha1; move it"
-    MUST_INTEGER_BITS = "must be an integer of {bits} bits; correct it"
+    MUST_INTEGER_BITS = "must be an integer of {bits} bits, without quotes; correct it"
     MUST_INTEGER_STRING = "must be an integer or a string; correct it"
-    MUST_INTEGER_WITHOUT_QUOTES = "must be an integer, without quotes; correct it"
     MUST_LIST_CORRECT = "must be a list; correct it"
     MUST_LOWER_CASE_LETTERS = "must be lower-case letters, digits and dashes; correct it"
     MUST_MAPPING_CORRECT = "must be a mapping; correct it"
@@ -92,7 +90,6 @@ class DesiredText(FaultTable):
     MUST_OBJECT_WRITE_APIVERSION = "must be an object; write apiVersion, kind and metadata"
     MUST_QUANTITY_M_GI = "must be a quantity such as 500m or 1Gi; correct it"
     MUST_STRING_ADD = "must be a string; add it, or put it in quotes"
-    MUST_STRING_CORRECT = "must be a string; correct it"
     MUST_TRUE_FALSE = "must be true or false, without quotes; correct it"
     NAMES_NOT_REPO = "names a {kind} that is not in the repo; {hint}"
     NAMES_NO_MANIFEST_REPO = "names a {workload} that no manifest of the repo has; {hint}"
@@ -184,11 +181,6 @@ class DesiredText(FaultTable):
     SAME_KEYS_AS_ANOTHER_ITEM = (
         "has the same {keys} as item {first}, and API servers refuse that; remove one of the two"
     )
-    SAYS_OBJECT_ENCRYPTED_SOPS = "says that the object is encrypted with SOPS; write it to a file of its own"
-    SAYS_OBJECT_ENCRYPTED_SOPS_GITFLEET = (
-        "says that the object is encrypted with SOPS, and gitfleet decrypts Secrets alone; write a Secret for it"
-    )
-    SAYS_OBJECT_ENCRYPTED_SOPS_GITFLEET_DECRYPTS = "says that the object is encrypted with SOPS, and gitfleet decrypts nothing that kustomize or Helm made; move the Secret to a file that is placed as it is"
     SAYS_IT_BEGAN = "says that {sentence}"
     SAY_THAT_IT = "say that it {elsewhere}"
     SCOPE_UNKNOWN = "nothing says whether it is namespaced; write metadata.namespace, or add the CRD of {kind} to the repo or its scope to spec.kinds of FleetConfig"

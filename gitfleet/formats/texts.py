@@ -22,11 +22,6 @@ class FormatsText(FaultTable):
     BYTES_MORE_READ = "has {count} bytes, more than the {limit} that are read; split the file"
     CANNOT_COMPILED_CORRECT = "it cannot be compiled; correct it"
     CANNOT_SET_WITHOUT_CHANGING_MORE = "`{field}` cannot be set without changing more of the file"
-    CHECK_INDENTATION_LIST = "check the indentation of the list"
-    CHECK_INDENTATION_QUOTES = "check the indentation and the quotes"
-    CHECK_INDENTATION_QUOTES_BRACKETS = "check the indentation, quotes and brackets"
-    CHECK_INDENTATION_QUOTE_VALUE_COLON = "check the indentation, or quote the value that has a colon"
-    CLOSE_QUOTE = "close the quote"
     COMMIT_MUST_ONE_LINE_TEXT = "The {what} {text!r} of a commit must be one line of text."
     COMPARES_FILTERS_TOO_MUCH_LARGE = "it compares or filters too much of so large an object"
     CONDITIONS_METRICS = "conditions of metrics"
@@ -40,10 +35,8 @@ class FormatsText(FaultTable):
     FIELD_VALUE_CANNOT_USE = "a field has a value that it cannot use"
     GIVES_NEITHER_TRUE_NOR_FALSE = "it gives neither true nor false"
     GIVES_NOT_TRUE_FALSE = "it gives {given} and not true or false; compare it with something"
-    GIVE_KEY_COLON_CHECK_INDENTATION = "give the key a colon and check the indentation"
     GIVE_NAME_ADDRESS = "Give a name and an address."
     HOLDS_MORE_DOCUMENTS = "holds more than {max_documents} documents; split the file"
-    INDENT_SPACES_NOT_TABS = "indent with spaces, not tabs, and quote what begins with @, ` or %"
     INFINITY_NOT_NUMBER_CANNOT_WRITTEN = (
         "infinity and not-a-number cannot be written in JSON; quote the value if a string is meant"
     )
@@ -118,7 +111,7 @@ class FormatsText(FaultTable):
     WRITE_HAND = "write `{path}: {json}` by hand"
     WRITE_NAME_NOT = "write {whole}.NAME for what is not {parts}"
     WRITE_ONE_EUROPE_BERLIN = "write one such as Europe/Berlin, or UTC"
-    YAML_CANNOT_READ = "the YAML cannot be read: {problem}{where}; {get}"
+    YAML_CANNOT_READ = "the YAML cannot be read: {problem}{where}; check the indentation (spaces, no tabs), quotes, colons and brackets"
     YAML_CANNOT_READ_CHECK_INDENTATION = "the YAML cannot be read; check the indentation, quotes and brackets"
     YAML_CANNOT_READ_FOUND_UNDEFINED = (
         "the YAML cannot be read: found undefined alias; define the anchor before its alias, in the same document"

@@ -102,17 +102,8 @@ _DIRECTIVE: Final = re.compile(r"^%", re.MULTILINE)
 _HEAD: Final = re.compile(r"(?:[ \t\r]*(?:#[^\n]*)?\n|%[^\n]*\n)*")
 """Directives and comments before the first document, in linear time: each turn takes one line."""
 
-_HINTS: Final = {
-    "mapping values are not allowed in this context": FormatsText.CHECK_INDENTATION_QUOTE_VALUE_COLON(),
-    "found character that cannot start any token": FormatsText.INDENT_SPACES_NOT_TABS(),
-    "did not find expected key": FormatsText.CHECK_INDENTATION_QUOTES(),
-    "did not find expected '-' indicator": FormatsText.CHECK_INDENTATION_LIST(),
-    "could not find expected ':'": FormatsText.GIVE_KEY_COLON_CHECK_INDENTATION(),
-    "found unexpected end of stream": FormatsText.CLOSE_QUOTE(),
-}
 _NESTING: Final = "exceeded maximum nesting depth"
 """libyaml's own limit, in the packages of PyYAML from 6.0.4 on: it may be reached before ours is."""
-_GENERAL_HINT: Final = FormatsText.CHECK_INDENTATION_QUOTES_BRACKETS()
 
 
 def read_stream(text: str, profile: Profile, marks: Marks | None = None) -> Built:
@@ -196,9 +187,7 @@ def _explain(error: Exception, text: str, offset: int) -> LineFault:
             where = FormatsText.BEGINS_LINE(context=error.context, line=error.context_mark.line + 1 + offset)
         if problem == _NESTING:
             return line + offset, TOO_DEEP
-        return line + offset, FormatsText.YAML_CANNOT_READ(
-            problem=problem, where=where, get=_HINTS.get(problem, _GENERAL_HINT)
-        )
+        return line + offset, FormatsText.YAML_CANNOT_READ(problem=problem, where=where)
     if isinstance(error, yaml.reader.ReaderError):
         line = text.encode("utf-8")[: int(error.position)].count(b"\n") + 1
         return line + offset, FormatsText.CONTROL_CHARACTER_STANDS_TEXT()

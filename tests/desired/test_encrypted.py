@@ -44,7 +44,7 @@ def encrypts(place: str) -> str:
     return DesiredText.ENCRYPTS_MORE_DATA_STRINGDATA(place=place, encrypt=encrypt)
 
 
-NO_SECRET = DesiredText.SAYS_OBJECT_ENCRYPTED_SOPS_GITFLEET()
+NO_SECRET = DesiredText.DECRYPTS_SECRETS_IN_FILES()
 NO_RECIPIENT = DesiredText.NAMES_NO_AGE_RECIPIENT()
 TWO = [{"age": [{"enc": "x"}]}, {"age": [{"enc": "x"}]}]
 
@@ -91,14 +91,14 @@ def test_an_encrypted_secret_in_an_envelope_is_refused(kind: str) -> None:
         data={"s": text if kind == "ConfigMap" else inner},
     )  # fmt: skip
     (fault,) = faults(builders.to_yaml(envelope))
-    assert DesiredText.SAYS_OBJECT_ENCRYPTED_SOPS() in fault
+    assert NO_SECRET in fault
 
 
 def test_what_kustomize_or_helm_made_is_not_decrypted() -> None:
     parsed = parse_file(PATH, encrypted(SECRET, to=KEY).encode())
     reading = SourceFile(blob="", parsed=parsed).read(PATH, lambda _: b"")
     assert reading is not None
-    assert DesiredText.SAYS_OBJECT_ENCRYPTED_SOPS_GITFLEET_DECRYPTS() in reading.faults[0].message
+    assert NO_SECRET in reading.faults[0].message
 
 
 def test_a_plain_secret_may_say_sops() -> None:

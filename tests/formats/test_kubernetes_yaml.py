@@ -106,16 +106,7 @@ def test_documents(text: str, value: object) -> None:
         ("a: *x", [("1: " + FormatsText.YAML_CANNOT_READ_FOUND_UNDEFINED())]),
         (
             "a:\n\t- 1",
-            [
-                (
-                    "2: "
-                    + FormatsText.YAML_CANNOT_READ(
-                        problem="",
-                        where="found character that cannot start any token",
-                        get=FormatsText.INDENT_SPACES_NOT_TABS(),
-                    )
-                )
-            ],
+            [("2: " + FormatsText.YAML_CANNOT_READ(problem="", where="found character that cannot start any token"))],
         ),
         (b"a: 1\nb: \xe9", [("2: " + FormatsText.NOT_UTF_TEXT())]),
         (b"\xff\xfea\x00", [("1: " + FormatsText.UTF_NOT_UTF())]),

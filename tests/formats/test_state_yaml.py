@@ -91,9 +91,7 @@ def test_what_json_cannot_say_is_not_written(value: Any) -> None:
         yaml_text(value)
 
 
-UNCLOSED = FormatsText.YAML_CANNOT_READ(
-    problem="did not find expected ',' or ']'", where="", get=FormatsText.CHECK_INDENTATION_QUOTES_BRACKETS()
-)
+UNCLOSED = FormatsText.YAML_CANNOT_READ(problem="did not find expected ',' or ']'", where="")
 
 
 @pytest.mark.parametrize(

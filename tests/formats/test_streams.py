@@ -35,21 +35,11 @@ def test_sound_documents_of_a_broken_stream_are_read() -> None:
     assert parsed.faults == (
         (
             4,
-            FormatsText.YAML_CANNOT_READ(
-                problem="",
-                where="did not find expected node content",
-                get=FormatsText.CHECK_INDENTATION_QUOTES_BRACKETS(),
-            ),
+            FormatsText.YAML_CANNOT_READ(problem="", where="did not find expected node content"),
         ),
         (
             9,
-            (
-                FormatsText.YAML_CANNOT_READ(
-                    problem="",
-                    where="mapping values are not allowed in this context",
-                    get=FormatsText.CHECK_INDENTATION_QUOTE_VALUE_COLON(),
-                )
-            ),
+            (FormatsText.YAML_CANNOT_READ(problem="", where="mapping values are not allowed in this context")),
         ),
         (12, FormatsText.KEY_GIVEN_TWICE_ONE_MAPPING(key="e")),
     )

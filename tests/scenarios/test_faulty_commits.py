@@ -100,7 +100,7 @@ CASES = {
         path=WEB_DEPLOYMENT,
         line=yaml_lines(_WRONG_TYPE, "replicas"),
         field="spec.replicas",
-        code="MUST_INTEGER_WITHOUT_QUOTES",
+        code="MUST_INTEGER_BITS",
         correction={WEB_DEPLOYMENT: _DEPLOYMENT_2},
     ),
     "unknown field": Case(

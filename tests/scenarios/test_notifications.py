@@ -146,9 +146,7 @@ def test_whole_messages_of_a_fleets_life() -> None:
     evicted_by = "web: " + StatusText.EVICTED(
         cluster="us-1", eviction="drain", message=RolloutText.EVICTION_ALLOWED_NO_BUDGET_SPECIFIED()
     )
-    unread = FormatsText.YAML_CANNOT_READ(
-        problem="", where="did not find expected node content", get=FormatsText.CHECK_INDENTATION_QUOTES_BRACKETS()
-    )
+    unread = FormatsText.YAML_CANNOT_READ(problem="", where="did not find expected node content")
     assert told.box.said() == [
         JOINED,
         [COMPLETE],

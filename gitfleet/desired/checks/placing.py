@@ -115,7 +115,7 @@ def _denials(manifest: Manifest, policy: PlacingPolicy) -> Iterator[Break]:
         for entry, key in objects_in(manifest, {}):
             if (note := policy.denial(key)) is not None:
                 if annotated:  # no line of the file can be named within a text
-                    yield ("data", entry), DesiredText.ENVELOPED(place=key, sentence=note[1])
+                    yield ("data", entry), f"{key} {note[1]}"
                 else:
                     yield ("data", entry, *note[0]), note[1]
     except EnvelopeError:

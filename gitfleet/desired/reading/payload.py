@@ -75,8 +75,9 @@ def _breaks(code: str, value: Any) -> list[Break]:
     """What is wrong with a value that should be of a type; null stands for nothing in every type."""
     if value is None or code == "any":
         return []
-    if (judge := _SCALARS.get(code)) is not None:
-        return [((), sentence)] if (sentence := judge(value)) else []
+    if code in _SCALARS:
+        is_sound, sentence = _SCALARS[code]
+        return [] if is_sound(value) else [((), sentence)]
     if code[0] == "[":
         if not isinstance(value, list):
             return [((), DesiredText.MUST_LIST_CORRECT())]
@@ -88,65 +89,46 @@ def _breaks(code: str, value: Any) -> list[Break]:
     return _of_fields(field_types()[code.removeprefix("?")], value) if code != "mapping" else []
 
 
-def _no_string(value: Any) -> str:
-    if isinstance(value, str):
-        return ""
-    return DesiredText.MUST_STRING_CORRECT() if isinstance(value, list | dict) else ApiText.MUST_STRING_PUT_QUOTES()
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _no_boolean(value: Any) -> str:
-    return "" if isinstance(value, bool) else DesiredText.MUST_TRUE_FALSE()
+def _is_integer(bits: int) -> Callable[[Any], bool]:
+    most = 2 ** (bits - 1)
+    return lambda value: _is_number(value) and value == value // 1 and -most <= value < most
 
 
-def _no_integer(bits: int) -> Callable[[Any], str]:
-    def judge(value: Any) -> str:
-        if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
-            return DesiredText.MUST_INTEGER_WITHOUT_QUOTES()
-        return "" if -(2 ** (bits - 1)) <= value < 2 ** (bits - 1) else DesiredText.MUST_INTEGER_BITS(bits=bits)
-
-    return judge
-
-
-def _no_number(value: Any) -> str:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return "" if is_number else DesiredText.MUST_NUMBER_WITHOUT_QUOTES()
-
-
-def _no_integer_or_string(value: Any) -> str:
-    return DesiredText.MUST_INTEGER_STRING() if not isinstance(value, str) and _no_integer(32)(value) else ""
-
-
-def _no_quantity(value: Any) -> str:
-    if isinstance(value, str):
-        try:
-            parse_quantity(value)
-        except InvalidQuantity:
-            return DesiredText.MUST_QUANTITY_M_GI()
-        return ""
-    return DesiredText.MUST_QUANTITY_M_GI() if _no_number(value) else ""
-
-
-def _no_base64(value: Any) -> str:
-    if sentence := _no_string(value):
-        return sentence
+def _is_quantity(value: Any) -> bool:
+    if not isinstance(value, str):
+        return _is_number(value)
     try:
-        b64decode("".join(value.split()), validate=True)
+        parse_quantity(value)
+    except InvalidQuantity:
+        return False
+    return True
+
+
+def _is_base64(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and b64decode("".join(value.split()), validate=True) is not None
     except ValueError:
-        return DesiredText.MUST_BASE64_ENCODE()
-    return ""
+        return False
 
 
-_SCALARS: Final[Mapping[str, Callable[[Any], str]]] = {
-    "string": _no_string,
-    "boolean": _no_boolean,
-    "int32": _no_integer(32),
-    "int64": _no_integer(64),
-    "number": _no_number,
-    "int-or-string": _no_integer_or_string,
-    "quantity": _no_quantity,
-    "base64": _no_base64,
+_SCALARS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
+    "string": (lambda value: isinstance(value, str), ApiText.MUST_STRING_PUT_QUOTES()),
+    "boolean": (lambda value: isinstance(value, bool), DesiredText.MUST_TRUE_FALSE()),
+    "int32": (_is_integer(32), DesiredText.MUST_INTEGER_BITS(bits=32)),
+    "int64": (_is_integer(64), DesiredText.MUST_INTEGER_BITS(bits=64)),
+    "number": (_is_number, DesiredText.MUST_NUMBER_WITHOUT_QUOTES()),
+    "int-or-string": (
+        lambda value: isinstance(value, str) or _is_integer(32)(value),
+        DesiredText.MUST_INTEGER_STRING(),
+    ),
+    "quantity": (_is_quantity, DesiredText.MUST_QUANTITY_M_GI()),
+    "base64": (_is_base64, DesiredText.MUST_BASE64_ENCODE()),
 }
-"""What is wrong with a value that should be such a scalar; "" when nothing is."""
+"""Whether a value is such a scalar, and what is said of one that is not."""
 
 
 Decrypted: TypeAlias = Callable[[Manifest], JsonObject]
@@ -259,7 +241,7 @@ def _text_sentences(text: Any, envelope: Manifest, scopes: Mapping[GroupKind, bo
     for number, inner in enumerate(documents, 1):
         for place, sentence in _inner_breaks(inner, envelope, scopes):
             field = f": {dotted(place)}" if place else ""
-            yield DesiredText.ENVELOPED(place=f"object {number}{field}", sentence=sentence)
+            yield f"object {number}{field} {sentence}"
 
 
 def _inner_breaks(inner: Any, envelope: Manifest, scopes: Mapping[GroupKind, bool]) -> list[Break]:
@@ -267,7 +249,7 @@ def _inner_breaks(inner: Any, envelope: Manifest, scopes: Mapping[GroupKind, boo
     if not isinstance(inner, Mapping):
         return [((), DesiredText.MUST_OBJECT_WRITE_APIVERSION())]
     breaks: list[Break] = [
-        ((field,), DesiredText.MUST_STRING_CORRECT())
+        ((field,), ApiText.MUST_STRING_PUT_QUOTES())
         for field in ("apiVersion", "kind")
         if not isinstance(inner.get(field), str)
     ]
@@ -280,13 +262,13 @@ def _inner_breaks(inner: Any, envelope: Manifest, scopes: Mapping[GroupKind, boo
     key = key_of(inner)
     breaks = kind_breaks(key)
     if is_sops_encrypted(inner):
-        return [*breaks, ((METADATA,), DesiredText.SAYS_OBJECT_ENCRYPTED_SOPS())]
+        return [*breaks, ((METADATA,), DesiredText.DECRYPTS_SECRETS_IN_FILES())]
     if sentence := scope_break(known_scope(key.group_kind, scopes), key.kind, key.namespace, enveloped=True):
         breaks.append((("metadata", "namespace"), sentence))
     elif key.group_kind == GroupKind("", "Namespace") and is_reserved_namespace(key.name):
         breaks.append((("metadata", "name"), DesiredText.RESERVED_NAMESPACE_CANNOT_PLACED()))
     elif wrong := misplacement(envelope.key, key):
-        breaks.append((("metadata", "namespace"), DesiredText.CORRECT_IT(wrong=wrong)))
+        breaks.append((("metadata", "namespace"), f"{wrong}; correct it"))
     return breaks + shape_breaks(key.group_kind, inner)
 
 
@@ -294,10 +276,8 @@ def encrypted_breaks(kind: GroupKind, body: JsonObject, origin: Origin) -> list[
     """Why an object that SOPS encrypted is not taken, as far as that shows without a key."""
     metadata: Any = body[METADATA]
     why = ""
-    if kind != _SECRET:
-        why = DesiredText.SAYS_OBJECT_ENCRYPTED_SOPS_GITFLEET()
-    elif not origin.blob:
-        why = DesiredText.SAYS_OBJECT_ENCRYPTED_SOPS_GITFLEET_DECRYPTS()
+    if kind != _SECRET or not origin.blob:
+        why = DesiredText.DECRYPTS_SECRETS_IN_FILES()
     elif metadata.get("key_groups") or not _is_for_age(metadata.get("age")):
         why = DesiredText.NAMES_NO_AGE_RECIPIENT()
     elif metadata.get("mac_only_encrypted"):
