@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from gitfleet.api import dotted, read
 from gitfleet.api.inflated_charts import InflatedChart
 from gitfleet.formats.canonical_json import canonical_json
 from gitfleet.formats.git_lfs import is_lfs_pointer
+from gitfleet.formats.near_names import did_you_mean
 from gitfleet.payload.texts import PayloadText
 
 PATH_LISTS: Final = ("resources", "bases", "components", "crds", "configurations")
@@ -45,7 +46,6 @@ _GLOBALS: Final = "helmGlobals"
 _KEYS: Final = frozenset((
     *PATH_LISTS, *PLUGIN_LISTS, *_PLAIN, *_ENTRIES, "patchesStrategicMerge", "openapi", _CHARTS, _GLOBALS,
 ))  # fmt: skip
-_OLD_CHARTS: Final = "helmChartInflationGenerator"
 _INFLATOR: Final = "HelmChartInflationGenerator"
 _PLUGIN_KINDS: Final = frozenset((
     "AnnotationsTransformer", "ConfigMapGenerator", "HashTransformer", "IAMPolicyGenerator", "ImageTagTransformer",
@@ -102,51 +102,29 @@ def listed(mapping: Any, key: str) -> list[Any]:
 
 
 def _faults(kustomization: Mapping[str, Any]) -> Iterator[str]:
-    yield from _key_faults(kustomization)
-    for key in (*PATH_LISTS, *PLUGIN_LISTS, "patchesStrategicMerge", *_ENTRIES, _CHARTS):
-        value = kustomization.get(key)
-        if value is not None and not isinstance(value, list):
-            yield PayloadText.CANNOT_BUILT_MUST_LIST(key=key)
-    for key in (*PATH_LISTS, *PLUGIN_LISTS, "patchesStrategicMerge"):
-        if not all(isinstance(entry, str) for entry in listed(kustomization, key)):
-            yield PayloadText.CANNOT_BUILT_MUST_LIST_STRINGS(key=key)
+    yield from _unknown(kustomization, _KEYS)
+    texts = (*PATH_LISTS, *PLUGIN_LISTS, "patchesStrategicMerge")
+    for keys, kind, what in ((texts, str, "strings"), ((*_ENTRIES, _CHARTS), Mapping, "mappings")):
+        for key in keys:
+            value = kustomization.get(key)
+            if value is not None and not (isinstance(value, list) and all(isinstance(entry, kind) for entry in value)):
+                yield PayloadText.CANNOT_BUILT_MUST_LIST(key=key, what=what)
     for key in PLUGIN_LISTS:
-        if any("\n" in str(entry) or _BRACES.search(str(entry)) for entry in listed(kustomization, key)):
+        if any("\n" in entry or _BRACES.search(entry) for entry in listed(kustomization, key)):
             yield PayloadText.INLINE_NOT_USED(key=key)
     for key, fields in _ENTRIES.items():
-        yield from _entry_faults(key, listed(kustomization, key), fields)
-    yield from _chart_faults(kustomization)
-    openapi = kustomization.get("openapi")
-    if openapi is not None and (not isinstance(openapi, Mapping) or set(openapi) - {"path"}):
-        yield PayloadText.CANNOT_BUILT_OPENAPI_PATH_NOTHING()
+        for entry in listed(kustomization, key):
+            yield from _unknown(entry, fields)
+    for key, fields in ((_GLOBALS, {"chartHome", "configHome"}), ("openapi", {"path"})):
+        value = kustomization.get(key)
+        if value is not None and not (isinstance(value, Mapping) and set(value) <= fields):
+            yield PayloadText.CANNOT_BUILT_NOTHING_ELSE(key=key, fields=" and ".join(sorted(fields)))
 
 
-def _chart_faults(kustomization: Mapping[str, Any]) -> Iterator[str]:
-    if not all(isinstance(entry, Mapping) for entry in listed(kustomization, _CHARTS)):
-        yield PayloadText.CANNOT_BUILT_MUST_LIST_MAPPINGS(key=_CHARTS)
-    shared = kustomization.get(_GLOBALS) or {}
-    if not isinstance(shared, Mapping) or set(shared) - {"chartHome", "configHome"}:
-        yield PayloadText.CANNOT_BUILT_HELM_GLOBALS()
-
-
-def _key_faults(kustomization: Mapping[str, Any]) -> Iterator[str]:
-    if _OLD_CHARTS in kustomization:
-        yield PayloadText.WRITE_HELM_CHARTS(key=_OLD_CHARTS)
-    yield from _miscased(kustomization, _KEYS)
-    unknown = sorted(set(kustomization) - _KEYS)
-    if unknown:
-        yield PayloadText.FIELD_KUSTOMIZE_NOT_KNOW(unknown=unknown[0])
-
-
-def _entry_faults(key: str, entries: list[Any], fields: frozenset[str]) -> Iterator[str]:
-    for entry in entries:
-        if not isinstance(entry, Mapping):
-            yield PayloadText.CANNOT_BUILT_MUST_LIST_MAPPINGS(key=key)
-            continue
-        yield from _miscased(entry, fields)
-        unknown = sorted(set(entry) - fields)
-        if unknown:
-            yield PayloadText.FIELD_KUSTOMIZE_NOT_KNOW_REMOVE(unknown=unknown[0], key=key)
+def _unknown(part: Mapping[str, Any], names: Collection[str]) -> Iterator[str]:
+    """The keys that kustomize does not know, among them those that it takes for a known one in other letters."""
+    for key in sorted(set(part) - set(names)):
+        yield PayloadText.FIELD_KUSTOMIZE_NOT_KNOW(unknown=key, hint=did_you_mean(key, names, "remove it"))
 
 
 def _miscased(part: Mapping[str, Any], names: Iterable[str]) -> Iterator[str]:

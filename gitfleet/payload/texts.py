@@ -10,12 +10,9 @@ class PayloadText(FaultTable):
 
     ASKS_FUNCTION_NO_FUNCTIONS_RUN = "asks for a function, and no functions run"
     CANNOT_BUILT_HELM_SAYS_NOT = "cannot be built, and what helm says is not shown, because what may be a secret value is in it; run `helm template` to see it"
-    CANNOT_BUILT_HELM_GLOBALS = "cannot be built: helmGlobals may have chartHome and configHome and nothing else"
     CANNOT_BUILT_KUSTOMIZE_SAYS_NOT = "cannot be built, and what kustomize says is not shown, because a value of a Secret is in it; run `kustomize build {folder}` to see it"
-    CANNOT_BUILT_MUST_LIST = "cannot be built: {key} must be a list"
-    CANNOT_BUILT_MUST_LIST_MAPPINGS = "cannot be built: {key} must be a list of mappings"
-    CANNOT_BUILT_MUST_LIST_STRINGS = "cannot be built: {key} must be a list of strings"
-    CANNOT_BUILT_OPENAPI_PATH_NOTHING = "cannot be built: openapi may have a path and nothing else"
+    CANNOT_BUILT_MUST_LIST = "cannot be built: {key} must be a list of {what}"
+    CANNOT_BUILT_NOTHING_ELSE = "cannot be built: {key} may have {fields} and nothing else"
     CANNOT_READ_LINE = "cannot be read: line {line}: {message}"
     CHART_FIELD = "has a chart that cannot be rendered: {field}: {problem}"
     CHART_IN_SEVERAL_NAMESPACES = (
@@ -34,8 +31,7 @@ class PayloadText(FaultTable):
     EVERY_RESTART_SET_VALUES_MAKE = (
         "{sentence} every restart; set the values that make random texts or times unnecessary"
     )
-    FIELD_KUSTOMIZE_NOT_KNOW = 'has the field "{unknown}", which kustomize does not know; remove it'
-    FIELD_KUSTOMIZE_NOT_KNOW_REMOVE = 'has the field "{unknown}" in {key}, which kustomize does not know; remove it'
+    FIELD_KUSTOMIZE_NOT_KNOW = 'has the field "{unknown}", which kustomize does not know; {hint}'
     FIELD_WRITE = 'has the field "{key}"; write {meant}'
     FOLDERS_STILL_BUILT = "still being built: {names}"
     FOLDER_TOO_REMOVE_ONE_TWO = "{path} is there as a folder too; remove one of the two"
@@ -92,4 +88,3 @@ class PayloadText(FaultTable):
     VARIABLE_NEVER_REPLACED = (
         "has a variable of a cluster, which {program} never sees; use a variant of a Folder, or an override"
     )
-    WRITE_HELM_CHARTS = "has {key}, which kustomize has replaced; write helmCharts"

@@ -10,6 +10,7 @@ import pytest
 
 from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.branches.desired_trees import DesiredTrees
+from gitfleet.formats.texts import FormatsText
 from gitfleet.payload.kustomizations import read_kustomization, read_plugin_file
 from gitfleet.payload.texts import PayloadText
 from gitfleet.settings import Limits
@@ -27,17 +28,18 @@ BRACES = part(PayloadText.NAMES_PATH_NO_BRACES)
 PLUGIN = "apiVersion: builtin\\nkind: PatchTransformer\\nmetadata: {name: x}\\n"
 
 
+def unknown(key: str, hint: str = "remove it") -> str:
+    return PayloadText.FIELD_KUSTOMIZE_NOT_KNOW(unknown=key, hint=hint)
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (f"Resources: ['{URL}']", FIELD_WRITE(key="Resources", meant="resources")),
-        (f"patches: [{{Path: '{URL}'}}]", FIELD_WRITE(key="Path", meant="path")),
-        (f"openapi: {{Path: '{URL}'}}", PayloadText.CANNOT_BUILT_OPENAPI_PATH_NOTHING()),
-        (f"remotes: ['{URL}']", PayloadText.FIELD_KUSTOMIZE_NOT_KNOW(unknown="remotes")),
-        (
-            "secretGenerator: [{name: x, url: y}]",
-            PayloadText.FIELD_KUSTOMIZE_NOT_KNOW_REMOVE(unknown="url", key="secretGenerator"),
-        ),
+        (f"Resources: ['{URL}']", unknown("Resources", FormatsText.YOU_MEAN(near="resources"))),
+        (f"patches: [{{Path: '{URL}'}}]", unknown("Path", FormatsText.YOU_MEAN(near="path"))),
+        (f"openapi: {{Path: '{URL}'}}", PayloadText.CANNOT_BUILT_NOTHING_ELSE(key="openapi", fields="path")),
+        (f"remotes: ['{URL}']", unknown("remotes")),
+        ("secretGenerator: [{name: x, url: y}]", unknown("url")),
         (f"resources: ['{URL}']", FETCHED),
         ("resources: ['HTTP:x']", FETCHED),
         ("resources: ['github.com/o/r']", FETCHED),
@@ -51,15 +53,14 @@ PLUGIN = "apiVersion: builtin\\nkind: PatchTransformer\\nmetadata: {name: x}\\n"
         (f"resources: [!!binary {base64.b64encode(URL.encode()).decode()}]", FETCHED),
         (f"patchesStrategicMerge: ['{URL}/{{x}}']", BRACES),
         (f'transformers: ["{PLUGIN}"]', PayloadText.INLINE_NOT_USED(key="transformers")),
-        ("helmCharts: here", PayloadText.CANNOT_BUILT_MUST_LIST(key="helmCharts")),
-        ("helmCharts: [here]", PayloadText.CANNOT_BUILT_MUST_LIST_MAPPINGS(key="helmCharts")),
-        ("helmGlobals: {name: x}", PayloadText.CANNOT_BUILT_HELM_GLOBALS()),
+        ("helmCharts: here", PayloadText.CANNOT_BUILT_MUST_LIST(key="helmCharts", what="mappings")),
+        ("helmCharts: [here]", PayloadText.CANNOT_BUILT_MUST_LIST(key="helmCharts", what="mappings")),
         (
-            "helmChartInflationGenerator: [{chartName: x}]",
-            PayloadText.WRITE_HELM_CHARTS(key="helmChartInflationGenerator"),
+            "helmGlobals: {name: x}",
+            part(PayloadText.CANNOT_BUILT_NOTHING_ELSE),
         ),
         ("patches: [here]", KubeText.MUST_LIST_MAPPINGS(what="patches")),
-        ("openapi: here", PayloadText.CANNOT_BUILT_OPENAPI_PATH_NOTHING()),
+        ("openapi: here", PayloadText.CANNOT_BUILT_NOTHING_ELSE(key="openapi", fields="path")),
     ],
 )
 def test_refused_before_kustomize_runs(text: str, sentence: str) -> None:
