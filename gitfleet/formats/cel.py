@@ -182,8 +182,7 @@ class _Text:
         while start < len(self.source):
             match = _TOKEN.match(self.source, start)
             if match is None:
-                taken = FormatsText.NO_TAKES_SIGN_NOR(called=self.subject.called)
-                raise self._wrong(start, taken)
+                raise self._wrong(start, FormatsText.NO_TAKES_SIGN_NOR(called=self.subject.called))
             if match.lastgroup == "text" and before.end == start and before.kind != "sign":
                 raise self._wrong(start, FormatsText.TEXT_PREFIX_THREE_QUOTES())
             if match.lastgroup is not None:
@@ -243,24 +242,19 @@ class _Text:
         """The library's first complaint in a sentence that does not repeat the expression."""
         refused = self.subject.refused
         error = re.search(r"ERROR: <input>:(\d+):(\d+): ([^\n]*)", message)
-        if error is None:
-            deep = "recursion" in message
-            complaint = FormatsText.NESTED_TOO_DEEPLY_SIMPLIFY() if deep else FormatsText.CANNOT_COMPILED_CORRECT()
-            return f"{refused}: {complaint}"
+        if error is None:  # as of one that is nested too deeply
+            return f"{refused}: {FormatsText.CANNOT_COMPILED_CORRECT()}"
         line, column, text = error.groups()
-        where = FormatsText.LINE_COLUMN(refused=refused, line=line, column=column)
+        what = FormatsText.NOT_CEL_CORRECT()
         if name := re.search(r"undeclared reference to '([^'.]*)", text):
             suggestion = did_you_mean(name[1], self.subject.variables, self.subject.otherwise)
-            return FormatsText.NO_VARIABLE_NAME(where=where, known=suggestion)
-        if operands := re.search(r"no matching overload for '.*?' applied to '(\(.*\))'", text):
-            return FormatsText.NOTHING_DONE_CONVERT_ONE(where=where, operands=operands[1])
-        return FormatsText.NOT_CEL_CORRECT(where=where)
+            what = FormatsText.NO_VARIABLE_NAME(known=suggestion)
+        return FormatsText.LINE_COLUMN(refused=refused, line=line, column=column, what=what)
 
     def _wrong(self, start: int, complaint: str) -> ValueError:
         line, column = self.source.count("\n", 0, start) + 1, start - self.source.rfind("\n", 0, start)
-        return ValueError(
-            FormatsText.LINE_COLUMN_2(refused=self.subject.refused, line=line, column=column, what=complaint)
-        )
+        refused = self.subject.refused
+        return ValueError(FormatsText.LINE_COLUMN(refused=refused, line=line, column=column, what=complaint))
 
 
 @cache

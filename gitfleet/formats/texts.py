@@ -20,7 +20,7 @@ class FormatsText(FaultTable):
     BEGINS_LINE = " {context} that begins on line {line}"
     BREAKS_OFF = "it breaks off"
     BYTES_MORE_READ = "has {count} bytes, more than the {limit} that are read; split the file"
-    CANNOT_COMPILED_CORRECT = "it cannot be compiled; correct it"
+    CANNOT_COMPILED_CORRECT = "it cannot be compiled, as it is nested too deeply or no CEL; simplify it"
     CANNOT_SET_WITHOUT_CHANGING_MORE = "`{field}` cannot be set without changing more of the file"
     COMMIT_MUST_ONE_LINE_TEXT = "The {what} {text!r} of a commit must be one line of text."
     COMPARES_FILTERS_TOO_MUCH_LARGE = "it compares or filters too much of so large an object"
@@ -42,8 +42,7 @@ class FormatsText(FaultTable):
     )
     KEY_EMPTY_NULL = "a key is empty or null; name it, or quote it if null is meant"
     KEY_GIVEN_TWICE_ONE_MAPPING = 'the key "{key}" is given twice in one mapping; keep one'
-    LINE_COLUMN = "{refused}, at line {line}, column {column}"
-    LINE_COLUMN_2 = "{refused}, at line {line}, column {column}: {what}"
+    LINE_COLUMN = "{refused}, at line {line}, column {column}: {what}"
     LIST_MAPPING_STANDS_KEY = "a list or mapping stands as a key; keys must be plain words"
     LIST_MORE_CONSTANTS = "a list has more than constants; compare the values one by one"
     LIST_NO_ITEMS = (
@@ -71,10 +70,8 @@ class FormatsText(FaultTable):
     NAMES_DAY_NEVER_COMES = "names a day that never comes; correct it"
     NESTED_MORE_LEVELS_DEEP = "nested more than {max_depth} levels deep; flatten it"
     NESTED_TOO_DEEPLY = "it is nested too deeply, or has a number that is too large"
-    NESTED_TOO_DEEPLY_SIMPLIFY = "it is nested too deeply; simplify it"
-    NOTHING_DONE_CONVERT_ONE = "{where}: nothing can be done with {operands}; convert one of them"
     NOT_BRANCH_NAME_GIT_ACCEPTS = "{branch!r} is not a branch name that git accepts."
-    NOT_CEL_CORRECT = "{where}: this is not as CEL has it; correct it"
+    NOT_CEL_CORRECT = "this is not as CEL has it; correct it"
     NOT_JSON_VALUE = "{name} is not a JSON value"
     NOT_KEY_TRAILER_COMMIT = "{key!r} is not a key for a trailer of a commit."
     NOT_KUBERNETES_QUANTITY = "is not a Kubernetes quantity"
@@ -88,7 +85,7 @@ class FormatsText(FaultTable):
     NO_HOST_HOST_PORT = "{text} is no HOST or HOST:PORT"
     NO_TAKES_SIGN_NOR = "no {called} takes this sign (nor +, {{ and regular expressions); leave it out"
     NO_TIME_ZONE_IANA_DATABASE = "is no time zone of the IANA database; {hint}"
-    NO_VARIABLE_NAME = "{where}: there is no variable of this name; {known}"
+    NO_VARIABLE_NAME = "there is no variable of this name; {known}"
     NUMBER_LARGER_BIT_FLOATING_POINT = (
         "the number is larger than 64-bit floating point can hold; quote it if a string is meant"
     )

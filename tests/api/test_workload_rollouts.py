@@ -152,8 +152,9 @@ def test_a_query_has_variables_in_double_braces(query: str, expected: str | None
         ({"metricsRange": None, "successCondition": "result < 0.05"}, []),
         ({"metricsRange": None, "failureCondition": "results.exists(r, r > 1)"}, []),
         ({"successCondition": "reslt < 1"},
-         [("successCondition: " + FormatsText.NO_VARIABLE_NAME(where=FormatsText.LINE_COLUMN(
-             refused=FormatsText.NO_CEL_EXPRESSION(called="metric"), line=1, column=1), known=near("result")))]),
+         [("successCondition: " + FormatsText.LINE_COLUMN(
+             refused=FormatsText.NO_CEL_EXPRESSION(called="metric"), line=1, column=1,
+             what=FormatsText.NO_VARIABLE_NAME(known=near("result"))))]),
         ({"templateRef": {"name": "x", "apiVersion": "gitfleet.dev/v1alpha1", "kind": "MetricTemplate"}}, []),
         ({"args": {"job": "api"}}, []),
         ({"args": {"a b": "api"}}, [("args.a b: " + ApiText.MUST_NAME_LETTERS())]),

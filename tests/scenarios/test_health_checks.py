@@ -111,9 +111,9 @@ def test_without_a_check_the_kind_is_judged_by_gitfleet_and_a_new_check_counts_a
 @pytest.mark.parametrize(
     ("field", "value", "code"),
     [
-        ("available", "stats.phase == 'Ready'", "NO_VARIABLE_NAME"),
-        ("available", "status.phase ==", "NOT_CEL_CORRECT"),
-        ("failed", "status.l.all(a, status.l.all(b, status.l.all(c, a == b)))", "LINE_COLUMN_2"),
+        ("available", "stats.phase == 'Ready'", "LINE_COLUMN"),
+        ("available", "status.phase ==", "LINE_COLUMN"),
+        ("failed", "status.l.all(a, status.l.all(b, status.l.all(c, a == b)))", "LINE_COLUMN"),
         ("group", f"{GROUP}/v1", "MUST_API_GROUP_WITHOUT_VERSION"),
         ("kind", "my-db", "MUST_NAME_KIND"),
     ],
