@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -295,6 +296,22 @@ def test_an_error_keeps_the_last_good_version_of_what_it_concerns(edit: dict[str
     assert [fault for fault in desired.faults if fault.severity == "error"]
     assert sorted(placed(desired)) == ALL
     assert [v.name for v in desired.folders["apps"].variants] == ["prod", "rest"]
+
+
+@pytest.mark.parametrize("path", ["../../vendor/x", "../shared"])
+def test_an_error_of_a_folder_makes_no_payload_of_what_its_variants_name(path: str) -> None:
+    home = posixpath.normpath(f"resources/apps/{path}")
+    files = {
+        f"{home}/settings.yaml": to_yaml(builders.config_map("apps", "settings")),
+        "resources/apps/prod/web.yaml": web("web:1"),
+        "resources/ns.yaml": to_yaml(builders.namespace("apps")),
+    }
+    sound, wrong = (governed(("prod", prod, PROD), ("rest", path, None), namespace="apps") for prod in ("prod", "prd"))
+    assert sorted(placed(read({**files, **sound}))) == [
+        "ConfigMap/apps/settings rest", "Deployment/apps/web prod", "Namespace/apps",
+    ]  # fmt: skip
+    assert len(errors({**files, **wrong})) == 1
+    assert sorted(placed(read({**files, **wrong}))) == ["Namespace/apps"]
 
 
 def test_a_new_variant_with_an_error_is_not_there_yet() -> None:

@@ -40,8 +40,9 @@ class Owner:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderLayout:
     """The Folders of a commit by directory, None where the file cannot be used, and `variants` by the directory that is
-    built for them; `built` are all folders that are built, with the file that says how. `refused` are the Folders that
-    cannot be used, each with the reason; `names` are those of all Folders that can be read."""
+    built for them: none where a Folder that cannot be used names it, which is no payload either. `built` are all
+    folders that are built, with the file that says how. `refused` are the Folders that cannot be used, each with the
+    reason; `names` are those of all Folders that can be read."""
 
     folders: Mapping[str, Folder | None] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
@@ -52,13 +53,15 @@ class FolderLayout:
     def owners(self, path: str) -> tuple[Owner | None, ...]:
         """For which Folders and variants a file or a built folder is payload: None for no Folder at all."""
         owners: list[Owner] = []
+        is_named = False
         for directory in (path, *folders_of(path)):
             if directory != path and directory in self.built:
                 return tuple(owners)
+            is_named = is_named or directory in self.variants
             owners += self.variants.get(directory, ())
         at = self.at(path)
-        if owners or at is None:
-            return tuple(owners) or (None,)
+        if is_named or at is None:
+            return tuple(owners) if is_named else (None,)
         folder = self.folders[at]
         return (Owner(folder),) if folder is not None and not folder.variants else ()
 
@@ -99,12 +102,14 @@ def layout_of(paths: Collection[str], sources: Mapping[str, SourceFile], content
         directory: _folder(item) if item is not None and item.identity not in names else None
         for directory, item in items.items()
     }
+    wrong = {(item.identity, location) for item, (location, _) in refused}
     variants: dict[str, tuple[Owner, ...]] = {}
-    for directory, folder in folders.items():
-        if folder is not None:
-            for variant in folder.variants:
+    for directory, item in usable.items():
+        for index, variant in enumerate(_folder(item).variants):
+            if (item.identity, ("spec", "variants", index, "path")) not in wrong:
                 target = posixpath.normpath(posixpath.join(directory, variant.path))
-                variants[target] = (*variants.get(target, ()), Owner(folder, variant.name))
+                owner = (Owner(_folder(item), variant.name),) if item.identity not in names else ()
+                variants[target] = (*variants.get(target, ()), *owner)
     in_use = {directory: _folder(item).name for directory, item in usable.items()}
     return FolderLayout(folders=folders, names=in_use, variants=variants, built=built, refused=tuple(refused))
 
