@@ -183,6 +183,8 @@ class _Pool:
             return
         if self.objects.setdefault(item.identity, item) is not item and item.identity not in self.retained:
             return
+        if _places(item) and _object_of(item) not in self.retained:
+            self.objects.pop(_object_of(item), None)  # a file that seems to be nobody's, while its Folder has an error
         self.retained.setdefault(item.identity, set()).add(path)
         # What was accepted does not name its file: the version that the files had is noted for it.
         origin = (item if item.origin.blob else self.history.previous(item.identity) or item).origin

@@ -269,11 +269,11 @@ GOOD = {
 }
 
 
-def after(edit: Mapping[str, str | None]) -> Desired:
-    """A commit that edits files of GOOD, after that was accepted."""
-    state = accepted(read(GOOD))
-    files = {path: text for path, text in {**GOOD, **edit}.items() if text is not None}
-    request = request_of(files, before=GOOD, accepted=state)
+def after(edit: Mapping[str, str | None], good: Mapping[str, str] = GOOD) -> Desired:
+    """A commit that edits files of a good one, after that was accepted."""
+    state = accepted(read(good))
+    files = {path: text for path, text in {**good, **edit}.items() if text is not None}
+    request = request_of(files, before=good, accepted=state)
     kept = {path: source for path, source in request.before.items() if path in (APPS, "placements/apps.yaml")}
     return read_desired(replace(request, before=kept))
 
@@ -296,6 +296,17 @@ def test_an_error_keeps_the_last_good_version_of_what_it_concerns(edit: dict[str
     assert [fault for fault in desired.faults if fault.severity == "error"]
     assert sorted(placed(desired)) == ALL
     assert [v.name for v in desired.folders["apps"].variants] == ["prod", "rest"]
+
+
+@pytest.mark.parametrize("path", ["../../vendor/x", "../shared"])
+@pytest.mark.parametrize(("text", "broken"), [("path: base", "path: gone"), ("kind: Folder", "kind: [")])
+def test_an_error_of_a_folder_keeps_what_lies_elsewhere(path: str, text: str, broken: str) -> None:
+    prod = {posixpath.normpath(f"resources/apps/{path}/web.yaml"): to_yaml(builders.deployment("apps", "web", "web:2"))}
+    own = governed(("prod", path, PROD), REST, namespace="apps", createNamespace=True)
+    good = {**PLACING, **own, **prod, "resources/apps/base/web.yaml": PAIR["resources/apps/base/web.yaml"]}
+    desired = after({APPS: own[APPS].replace(text, broken)}, good)
+    assert [fault for fault in desired.faults if fault.severity == "error"]
+    assert sorted(placed(desired)) == ALL
 
 
 @pytest.mark.parametrize("path", ["../../vendor/x", "../shared"])
