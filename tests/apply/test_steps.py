@@ -33,6 +33,7 @@ def job(hook: str = "PreSync", name: str = "migrate", **annotations: str) -> Man
 
 
 MIGRATE = job()
+PRE_SYNC = ("argocd.argoproj.io/hook", "PreSync")
 
 
 def as_seen(operation: Operation) -> str:
@@ -236,6 +237,28 @@ def test_drift_and_equal_content_run_nothing() -> None:
     drifted = {**there, CONFIG.key: live(CONFIG, manager="gitfleet", data={"a": "9"})}
     assert seen(MIGRATE, CONFIG, live=there, inventory=inventory) == {"Job": "Finished", "ConfigMap": "InPlace"}
     assert seen(MIGRATE, CONFIG, live=drifted, inventory=inventory) == {"Job": "Finished", "ConfigMap": "Update"}
+
+
+def test_a_step_that_is_added_to_content_that_stays_runs_with_the_next() -> None:
+    config = live(CONFIG, manager="gitfleet", data={"a": "by hand"})
+    there = {MIGRATE.key: None, CONFIG.key: config}
+    operations = seen(MIGRATE, CONFIG, live=there, inventory={CONFIG.key: owned(CONFIG, live(CONFIG))})
+    assert operations == {"Job": "Finished", "ConfigMap": "Update"}
+
+
+def test_a_step_waits_for_what_a_hook_puts_before_it() -> None:
+    values = config_map("values")
+    values = manifest({**values.body, "metadata": {**values.body["metadata"], "annotations": dict([PRE_SYNC])}})
+    service = manifest(builders.service("ns", "web"))
+    there: dict[ObjectKey, LiveObject | None] = dict.fromkeys((values.key, MIGRATE.key, service.key))
+    assert seen(values, MIGRATE, service, live=there) == {
+        "ConfigMap": "Create", "Job": "WaitsForStep", "Service": "WaitsForStep",
+    }  # fmt: skip
+    observed = live(values, manager="gitfleet")
+    inventory = {values.key: owned(values, observed)}
+    assert seen(values, MIGRATE, service, live={**there, values.key: observed}, inventory=inventory) == {
+        "ConfigMap": "InPlace", "Job": "Create", "Service": "WaitsForStep",
+    }  # fmt: skip
 
 
 def test_drift_does_not_wait_for_a_step() -> None:

@@ -16,6 +16,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
+from gitfleet import __version__
 from gitfleet.cli.init import ci_files
 from gitfleet.cli.texts import CliText
 from tests.cli.conftest import Shell, commit, git
@@ -129,6 +130,13 @@ def test_an_error_fails_the_check_at_once(checkout: Path) -> None:
     with serving("github") as server:
         codes, shown = play_action("github", checkout, server, TOKEN)
     assert (codes, shown, server.comments) == ([1, 0], "", {}), "validate fails, nothing is planned, the last step ends"
+
+
+@pytest.mark.parametrize("forge", FORGES)
+def test_the_files_of_a_forge_name_this_version(forge: str) -> None:
+    texts = [content.decode() for content in ci_files(forge).values()]
+    assert not any("@VERSION@" in text for text in texts)
+    assert any(__version__ in text for text in texts)
 
 
 @pytest.mark.parametrize("forge", FORGES)

@@ -65,6 +65,23 @@ def test_nothing_happens_where_the_state_is_settled() -> None:
     assert not run.state.holds
 
 
+def test_namespaces_that_others_made_are_there() -> None:
+    world = changes.settled()
+    for name in ("c1", "c2", "c3"):
+        world.fleet.cluster(name).apply_by_hand(builders.namespace("theirs"), manager="kubectl")
+    selector = {"group": "", "version": "v1", "kind": "ConfigMap", "name": "ours"}
+    spec = {"resourceSelectors": [selector], "policy": builders.pick_fixed("c1", "c2", "c3")}
+    world.roll_out(
+        builders.fleet_config(existingNamespaces=["theirs"]),
+        builders.config_map("theirs", "ours", {"a": "1"}),
+        builders.an_object(builders.PLACEMENT_API, "ResourcePlacement", "ours", namespace="theirs", spec=spec),
+    )
+    assert simulated(world)[1] == Counter()
+    world.commit(builders.config_map("theirs", "ours", {"a": "2"}))
+    _, done = simulated(world)
+    assert done == done_by(world) and done.total() == 3
+
+
 @pytest.mark.parametrize(
     "change",
     [changes.replicas, changes.removal_of_one_object, changes.new_cluster, changes.removal_of_a_placement],
