@@ -530,34 +530,6 @@ class PodsContract:
         limits = {"maxSurge": 0, "maxUnavailable": 1}
         assert found == [{"type": "RollingUpdate", "rollingUpdate": limits}, partition(0)["updateStrategy"]]
 
-    def test_limits_that_nobody_could_keep_are_refused(self, side: Side) -> None:
-        bodies = [
-            make.deployment(side.namespace, "web", "web:1", 1),
-            make.daemon_set(side.namespace, "agents"),
-            make.stateful_set(side.namespace, "db"),
-        ]
-        for body in bodies:
-            side.apply(body)
-        web, agents, db = bodies
-        both = {"updateStrategy": {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 1}}}
-        none = {"updateStrategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": "0%"}}}
-        refused: list[tuple[JsonObject, JsonObject, str]] = [
-            (web, rolling(0, 0), "spec.strategy.rollingUpdate.maxUnavailable"),
-            (web, rolling("0%", 0), "spec.strategy.rollingUpdate.maxUnavailable"),
-            (web, {"minReadySeconds": NEVER}, "spec.progressDeadlineSeconds"),
-            (web, {"progressDeadlineSeconds": 0}, "spec.progressDeadlineSeconds"),
-            (web, {"replicas": -1}, "spec.replicas"),
-            (web, {"strategy": {"type": "Recreate"}}, "spec.strategy.rollingUpdate"),
-            (agents, both, "spec.updateStrategy.rollingUpdate.maxSurge"),
-            (agents, none, "spec.updateStrategy.rollingUpdate.maxUnavailable"),
-            (db, partition(-1), "spec.updateStrategy.rollingUpdate.partition"),
-        ]
-        for workload, patch, where in refused:
-            status, reported = side.patch(workload, patch)
-            assert (status, reported["reason"]) == (422, "Invalid"), (patch, reported)
-            assert where in [cause["field"] for cause in reported["details"]["causes"]], reported
-        assert side.patch(web, {"strategy": {"type": "Recreate", "rollingUpdate": None}})[0] == 200
-
     def _paused_with_a_new_template(self, side: Side, size: int, image: str = "web:2") -> JsonObject:
         web = make.deployment(side.namespace, "web", "web:1", size)
         side.apply(web)
