@@ -127,21 +127,6 @@ def with_a_weaker_policy_in_the_same_commit(fleet: Fleet) -> str:
     return "is not signed"
 
 
-def with_its_own_key_in_the_same_commit(fleet: Fleet) -> str:
-    assert fleet.eve.key is not None
-    known = (fleet.repo / "keys" / "signers").read_text()
-    line = fleet.eve.key.public(fleet.eve.email.encode()).decode()
-    fleet.commit(fleet.eve, {fleet.path: fleet.text(), "keys/signers": known + line})
-    return "is signed with a key that is not allowed"
-
-
-def with_a_weaker_policy_in_an_earlier_commit_of_the_push(fleet: Fleet) -> str:
-    """And the policy put back by the commit of the approval."""
-    fleet.commit(fleet.bob, {"gitfleet.yaml": FREE}, sign=False)
-    fleet.commit(fleet.bob, {fleet.path: fleet.text(), "gitfleet.yaml": POLICY}, sign=False)
-    return "is not signed"
-
-
 def by_a_merge_into_a_commit_before_the_policy(fleet: Fleet) -> str:
     first = git(fleet.repo, "rev-list", "--max-parents=0", "HEAD").strip()
     merge_into(fleet.repo, first, {fleet.path: fleet.text()})
@@ -159,28 +144,6 @@ def merge_into(repo: Path, first: str, files: Mapping[str, str], *others: str) -
     git(repo, "reset", "--hard", "--quiet", git(repo, "commit-tree", tree, *parents, "-m", "Merge").strip())
 
 
-def after_it_was_taken_back(repo: Path, bob: Person, path: str) -> tuple[str, str]:
-    """Bob takes a signed approval back; the commits before it and of it."""
-    given, before = git(repo, "rev-parse", "HEAD", "HEAD~1").split()
-    (repo / path).unlink()
-    as_person(repo, bob, timedelta(), "commit")
-    return before, given
-
-
-def brought_again_by_a_merge(fleet: Fleet) -> str:
-    by_a_signed_commit(fleet)
-    before, given = after_it_was_taken_back(fleet.repo, fleet.bob, fleet.path)
-    merge_into(fleet.repo, before, {fleet.path: fleet.text()}, given)
-    return "is not signed"
-
-
-def brought_again_by_a_merge_into_it(fleet: Fleet) -> str:
-    by_a_signed_merge_of_the_request(fleet)
-    _, given = after_it_was_taken_back(fleet.repo, fleet.bob, fleet.path)
-    merge_into(fleet.repo, given, {fleet.path: git(fleet.repo, "show", f"{given}:{fleet.path}")})
-    return BranchesText.NO_COMMIT_KNOWN_ADDED()
-
-
 def replayed(fleet: Fleet) -> str:
     """Given for an earlier removal of the same."""
     older = f"{fleet.hold.rpartition('-')[0]}-0123456789"
@@ -191,11 +154,7 @@ def replayed(fleet: Fleet) -> str:
 COUNT_FOR_NOTHING = (
     forged,
     with_a_weaker_policy_in_the_same_commit,
-    with_its_own_key_in_the_same_commit,
-    with_a_weaker_policy_in_an_earlier_commit_of_the_push,
     by_a_merge_into_a_commit_before_the_policy,
-    brought_again_by_a_merge,
-    brought_again_by_a_merge_into_it,
     replayed,
 )
 
@@ -249,16 +208,10 @@ def sign_as(repo: Path, person: Person) -> None:
         git(repo, "config", key, value)
 
 
-def by_a_second_one_after_one_that_did_not_count(fleet: Fleet) -> None:
-    fleet.commit(fleet.eve, {fleet.path: fleet.text()})
-    by_the_command(fleet)
-
-
 COUNT = (
     by_a_signed_commit,
     by_a_signed_merge_of_the_request,
     by_the_command,
-    by_a_second_one_after_one_that_did_not_count,
 )
 
 
@@ -284,18 +237,6 @@ def by_who_made_the_change(fleet: Fleet) -> None:
     sign_as(fleet.repo, fleet.ann)
 
 
-def under_an_ignored_folder(fleet: Fleet) -> None:
-    fleet.commit(fleet.ann, {".gitfleetignore": "keys/\napprovals/\n"})
-    sign_as(fleet.repo, fleet.bob)
-
-
-def beside_a_rejection_in_another_file(fleet: Fleet) -> None:
-    for number in ("2", "3"):
-        text = fleet.text(name=f"{fleet.hold}.{number}").replace('"True"', '"False"')
-        fleet.commit(fleet.ann, {f"approvals/{fleet.hold}.{number}.yaml": text})
-    sign_as(fleet.repo, fleet.bob)
-
-
 CANNOT_COUNT = (
     (by_nobody, "is not signed", LoopText.SIGN_COMMITS()),
     (by_a_stranger, "is signed with a key that is not allowed", LoopText.SIGN_COMMITS()),
@@ -304,8 +245,6 @@ CANNOT_COUNT = (
         ApprovalsText.GIVEN_WHO_MADE_CHANGE_SEPARATEDUTIES(person="ann@example.com"),
         LoopText.WHO_MAY_APPROVE(),
     ),
-    (under_an_ignored_folder, "", LoopText.SEE_IGNORE_RULES()),
-    (beside_a_rejection_in_another_file, "", LoopText.REMOVE_THAT_ANSWER()),
 )
 
 
@@ -323,7 +262,6 @@ def test_the_command_fails_where_its_commit_cannot_count(
     assert (told.code, "committed" in told.err) == (1, False)
     assert why in told.err and hint in " ".join(told.err.split())
     assert git(fleet.repo, "for-each-ref") == before
-    assert gitfleet("reject", fleet.hold, "-C", fleet.repo).code == (1 if prepare is under_an_ignored_folder else 0)
 
 
 def test_the_policy_of_the_process_outranks_the_repositorys(gitfleet: Shell, fleet: Fleet, tmp_path: Path) -> None:
@@ -359,8 +297,6 @@ def test_the_command_takes_the_policy_of_the_process_too(gitfleet: Shell, fleet:
     [
         (None, "policy.yaml cannot be read: No such file or directory"),
         ("{required: 0}", BranchesText.NO_APPROVAL_POLICY(shown="policy.yaml", faults="required ")),
-        ("[1]", BranchesText.NO_APPROVAL_POLICY(shown="policy.yaml", faults="")),
-        ("a: 1\n---\nb: 2\n", BranchesText.MUST_ONE_YAML_DOCUMENT_FIELDS()),
         ("{allowedSigners: nowhere}", "nowhere cannot be read: No such file or directory"),
     ],
 )
