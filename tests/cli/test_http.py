@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hmac
 import json
-import secrets
 import shutil
 import signal
 import subprocess
@@ -12,7 +11,6 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +23,6 @@ from gitfleet.fleet.texts import FleetText
 from gitfleet.loop.texts import LoopText
 from gitfleet.serving.texts import ServingText
 from tests.cli.conftest import GIT, Shell, commit, with_usual_signals
-from tests.realparts.bad_servers import small_disk
 from tests.texts import part
 
 WAIT_SECONDS = 120
@@ -113,33 +110,6 @@ def test_probes_metrics_and_the_end(running: Running) -> None:
     assert messages[-1] == "interrupted"
 
 
-@pytest.mark.soak("real")
-def test_a_full_disk_of_the_cache_is_waited_for(moving: Path, tmp_path: Path) -> None:
-    """A process that starts with a full disk, and one whose disk gets full, go on by themselves."""
-    config = (moving / "gitfleet.yaml").read_text()
-    commit(moving, {"gitfleet.yaml": config.replace("interval: 30s", "interval: 1s")})
-    full = LoopText.LAST_RECONCILE_FAILED(why=LoopText.DISK_MACHINE_FULL())
-    with small_disk(tmp_path / "disk") as disk:
-        if disk is None:
-            pytest.skip("no disk can be mounted here")
-        disk.fill()
-        running = begin(moving, tmp_path / "log", "--cache-dir", str(disk.path / "cache"))
-        try:
-            running.until("/readyz", full)
-            assert running.ask("/healthz") == (200, "ok\n")
-            disk.make_room()
-            running.until("/readyz", "ok")
-            disk.fill()
-            commit(moving, {"ballast.txt": secrets.token_hex(1 << 19)})
-            running.until("/readyz", full)
-            disk.make_room()
-            running.until("/readyz", "ok")
-        finally:
-            running.process.kill()
-            running.process.wait()
-    assert any("is full: " in line["message"] and "; trying again in " in line["message"] for line in running.lines())
-
-
 def test_a_remote_that_goes_away_and_comes_back(running: Running, moving: Path) -> None:
     running.until("/readyz", "ok")
     away = moving.with_name("away")
@@ -155,9 +125,8 @@ def test_a_remote_that_goes_away_and_comes_back(running: Running, moving: Path) 
     )
 
 
-EVERYBODY, GITEAS = "It's a Secret to Everybody", "3gEsCfjlV2ugRwgpU#w1*WaW*wa4NXgGmpCfkbG3"
-"""The secrets of GitHub's and Atlassian's examples, and of Gitea's and Forgejo's."""
-SIGNING = b64encode(b"0123456789abcdef0123456789abcdef").decode()
+EVERYBODY = "It's a Secret to Everybody"
+"""The secret of GitHub's example."""
 PUSH = b'{"ref": "refs/heads/develop", "before": "28e1879d029cb852e4844d9c718537df08844e03"}'
 
 
@@ -165,42 +134,21 @@ def hexadecimal(secret: str, body: bytes) -> str:
     return hmac.digest(secret.encode(), body, "sha256").hex()
 
 
-def standard(body: bytes) -> dict[str, str]:
-    """As GitLab signs with a signing token."""
-    at = str(int(time.time()))
-    signature = hmac.digest(b64decode(SIGNING), f"id-1.{at}.".encode() + body, "sha256")
-    return {"webhook-id": "id-1", "webhook-timestamp": at, "webhook-signature": f"v1,{b64encode(signature).decode()}"}
-
-
 GITHUBS = {"X-Hub-Signature-256": "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"}
-ATLASSIANS = {"X-Hub-Signature": "sha256=a4771c39fbe90f317c7824e83ddef3caae9cb3d976c214ace1f2937e133263c9"}
-DELIVERIES: list[tuple[str, dict[str, str], bytes]] = [
-    ("github", GITHUBS, b"Hello, World!"),
-    ("bitbucket", ATLASSIANS, b"Hello World!"),
-    ("gitea", {"X-Gitea-Event": "push", "X-Gitea-Signature": hexadecimal(GITEAS, PUSH)}, PUSH),
-    ("forgejo", {"X-Forgejo-Event": "push", "X-Forgejo-Signature": hexadecimal(GITEAS, PUSH)}, PUSH),
-    ("gitlab", {"X-Gitlab-Event": "Push Hook", "X-Gitlab-Token": "a-token-of-gitlab"}, PUSH),
-    ("gitlab", standard(PUSH), PUSH),
-    ("generic", {"X-Signature": f"sha256={hexadecimal(EVERYBODY, PUSH)}"}, PUSH),
-    ("generic", {"Authorization": f"Bearer {EVERYBODY}"}, b""),
-]
 
 
 @pytest.fixture(scope="module")
 def receiving(settled: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, Path]]:
-    """A run that polls once an hour and receives the webhooks of every provider; the folder of their secrets."""
+    """A run that polls once an hour and receives webhooks; the folder of their secrets."""
     folder = tmp_path_factory.mktemp("webhooks")
     repo = Path(shutil.copytree(settled, folder / "fleet"))
     patch = pytest.MonkeyPatch()
     for name, value in {**GIT, "XDG_CACHE_HOME": str(folder / "cache")}.items():
         patch.setenv(name, value)
     commit(repo, {"gitfleet.yaml": (repo / "gitfleet.yaml").read_text().replace("interval: 30s", "interval: 1h")})
-    secrets = dict.fromkeys(("github", "bitbucket", "generic"), EVERYBODY) | dict.fromkeys(("gitea", "forgejo"), GITEAS)
-    secrets["gitlab"] = f"a-token-of-gitlab\nwhsec_{SIGNING}"
-    words: list[str] = []
-    for provider, secret in secrets.items():
-        (folder / provider).write_text(f"{secret}\n")
-        words += ["--webhook", f"{provider}={folder / provider}"]
+    (folder / "github").write_text(f"{EVERYBODY}\n")
+    (folder / "generic").write_text(f"{EVERYBODY}\n")
+    words = [word for name in ("github", "generic") for word in ("--webhook", f"{name}={folder / name}")]
     found = begin(repo, folder / "log", *words)
     found.until("/metrics", 'conditionType="Completed",generation="1",name="web"')
     found.until("/metrics", 'conditionType="Completed",generation="1",name="monitoring"')
@@ -220,32 +168,24 @@ def reconciles(running: Running) -> float:
     return seen[-1]
 
 
-@pytest.mark.parametrize(
-    ("provider", "headers", "body"),
-    [*DELIVERIES[:1], *(pytest.param(*delivery, marks=pytest.mark.soak("real")) for delivery in DELIVERIES[1:])],
-)
-def test_a_signed_request_wakes_the_loop_and_no_other_does(
-    receiving: tuple[Running, Path], provider: str, headers: dict[str, str], body: bytes
-) -> None:
+def test_a_signed_request_wakes_the_loop_and_no_other_does(receiving: tuple[Running, Path]) -> None:
     running, _ = receiving
-    if provider == "gitlab":
-        headers = standard(body)  # signed now: one of five minutes ago is refused, and the suite takes longer
+    body, headers = b"Hello, World!", GITHUBS
     before = reconciles(running)
     for wrong in ({}, dict.fromkeys(headers, "sha256=00")):
-        assert running.ask(f"/webhook/{provider}", body, wrong) == (401, (ServingText.SIGNATURE_MISSING_WRONG() + "\n"))
-    other = "github" if provider == "generic" else "generic"
-    assert running.ask(f"/webhook/{other}", body, headers)[0] == 401
-    assert running.ask(f"/webhook/{provider}", b"a" * 1024 * 1024 + b"a", headers)[0] == 413
-    assert running.ask(f"/webhook/{provider}")[0] == 405
+        assert running.ask("/webhook/github", body, wrong) == (401, (ServingText.SIGNATURE_MISSING_WRONG() + "\n"))
+    assert running.ask("/webhook/generic", body, headers)[0] == 401
+    assert running.ask("/webhook/github", b"a" * 1024 * 1024 + b"a", headers)[0] == 413
+    assert running.ask("/webhook/github")[0] == 405
     assert reconciles(running) == before
 
-    assert running.ask(f"/webhook/{provider}", body, headers) == (202, (ServingText.LOOP_WOKEN() + "\n"))
+    assert running.ask("/webhook/github", body, headers) == (202, (ServingText.LOOP_WOKEN() + "\n"))
     assert reconciles(running) == before + 1
     for _ in range(3):
-        assert running.ask(f"/webhook/{provider}", body, headers)[0] == 202
+        assert running.ask("/webhook/github", body, headers)[0] == 202
     assert before + 2 <= reconciles(running) <= before + 3, "several are one"
     log = running.log.read_text()
-    assert EVERYBODY not in log and GITEAS not in log and SIGNING not in log
+    assert EVERYBODY not in log
 
 
 def test_a_secret_is_replaced_without_a_restart(receiving: tuple[Running, Path]) -> None:
@@ -279,15 +219,10 @@ def _no_provider(given: str) -> str:
     ("words", "said"),
     [
         (["--listen", "8080"], CliText.LISTEN_NO_ADDRESS_PORT(address="8080")),
-        (["--listen", ":8080x"], CliText.LISTEN_NO_ADDRESS_PORT(address=":8080x")),
         (["--webhook", "github=x"], "--webhook goes with --listen"),
         (
             ["--listen", ":0", "--webhook", "gothub=x"],
             _no_provider("gothub=x"),
-        ),
-        (
-            ["--listen", ":0", "--webhook", "github="],
-            _no_provider("github="),
         ),
         (
             ["--listen", ":0", "--webhook", "github=x", "--webhook", "github=y"],
