@@ -82,14 +82,6 @@ def test_a_real_prometheus_ends_one_run_and_rolls_the_next_one_back(
     assert NUMBERS in gitfleet("get", "runs", "-C", repo, "-o", "wide").out
 
 
-def test_an_address_that_is_not_allowed_is_inconclusive_and_says_so(gitfleet: Shell, tmp_path: Path) -> None:
-    repo = make_repo(tmp_path / "fleet", {"README.md": "A fleet"})
-    measured(repo, "http://prometheus.example:9090", inconclusiveLimit=0)
-    ended = settled_with(gitfleet, repo, "other.example")
-    assert ended.startswith("1 settled") and AnalysisText.COULD_NOT_MEASURED(where="error-rate", at="", why="") in ended
-    assert "prometheus.example" in ended and "inconclusive 1 time running (inconclusiveLimit 0)" in ended
-
-
 SCENARIO: Final = {
     "apiVersion": "gitfleet.dev/v1alpha1",
     "kind": "Scenario",
@@ -113,13 +105,3 @@ def test_a_simulation_ends_a_run_as_its_scenario_measures(
     told = gitfleet("simulate", repo, "--scenario", scenario).out
     assert "stage canary: error-rate was 0.12 at 2026-01-01 00:01:05 UTC, " + NUMBERS in told
     assert reason in told and "prod-1 started" not in told
-
-
-def test_a_simulation_without_metrics_has_no_data(gitfleet: Shell, tmp_path: Path) -> None:
-    repo = make_repo(tmp_path / "fleet", {"README.md": "A fleet"})
-    measured(repo)
-    told = gitfleet("simulate", repo).out
-    assert (
-        AnalysisText.NO_DATA(where="error-rate", at="", why="") in told
-        and "noData is Fail, 1 time running (failureLimit 0)" in told
-    )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -17,7 +15,6 @@ from gitfleet.cli.init import layout_files
 from gitfleet.cli.texts import CliText
 from gitfleet.formats.yaml_reader import Profile, read_documents
 from tests.cli.conftest import Shell, commit
-from tests.texts import part
 
 
 def test_init_lays_out_what_works(gitfleet: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,25 +153,6 @@ metadata: {name: "system:..:x", namespace: web}
     assert all(out in path.parents for path in tmp_path.rglob("*-*.yaml") if fleet not in path.parents)
 
 
-@pytest.mark.parametrize("path", ["../escaped.yaml", "a/../../escaped.yaml", "/escaped.yaml", "link/escaped.yaml"])
-def test_nothing_is_written_outside_of_the_folder(
-    gitfleet: Shell, fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
-) -> None:
-    """Whatever the paths are: names are checked where they are read, and here again."""
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-
-    def files(self: object, revision: str | None) -> tuple[dict[str, bytes], list[str]]:
-        (tmp_path / "out").mkdir()
-        (tmp_path / "out" / "link").symlink_to(elsewhere)
-        return {path.replace("/escaped", f"{tmp_path}/escaped", path.startswith("/")): b"x"}, []
-
-    monkeypatch.setattr("gitfleet.loop.workspace.Workspace.rendered_files", files)
-    ended = gitfleet("render", fleet, "--out", tmp_path / "out")
-    assert (ended.code, part(CliText.LIES_OUTSIDE_NOT_WRITTEN) in ended.err) == (1, True)
-    assert not list(tmp_path.rglob("*escaped*"))
-
-
 def test_schema(gitfleet: Shell) -> None:
     kinds = gitfleet("schema").out.split()
     document = json.loads(gitfleet("schema", "clusterresourceplacement").out)
@@ -205,25 +183,6 @@ def test_demo(gitfleet: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     ]
     for command in commands:
         assert gitfleet(*command.split()[1:]).code == 0
-
-
-@pytest.mark.soak("pages")
-def test_the_commands_that_the_demo_ends_with_run_where_gitfleet_is_not_on_the_path(
-    gitfleet: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tools = tmp_path / "bin"
-    tools.mkdir()
-    for tool in ("git", "env", "sh"):
-        (tools / tool).symlink_to(shutil.which(tool) or "")
-    monkeypatch.setenv("PATH", str(tools))
-    monkeypatch.chdir(tmp_path)
-    ended = gitfleet("demo")
-
-    said = [line.strip() for line in ended.err.splitlines() if line.startswith("  ")]
-    assert len(said) == 4
-    for command in said:
-        done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, (command, done.stderr)
 
 
 def test_demo_deletes_nobody_elses_folder(gitfleet: Shell, tmp_path: Path) -> None:

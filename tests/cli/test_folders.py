@@ -98,24 +98,6 @@ def test_plan_names_the_clusters_that_lack_a_namespace(gitfleet: Shell, fleet: P
     assert json.loads(gitfleet("plan", fleet, "-o", "json").out)["missingNamespaces"] == []
 
 
-def test_placements_that_wait_for_each_other_are_an_error_however_they_select(gitfleet: Shell, fleet: Path) -> None:
-    files: dict[str, str] = {}
-    for name, awaited in (("one", "two"), ("two", "one")):
-        body = folder(name, namespace=name, createNamespace=True, dependsOn=[{"placement": awaited}])
-        selector = {"group": "", "version": "v1", "kind": "Namespace", "labelSelector": {"matchLabels": {"team": name}}}
-        files |= {
-            f"resources/{name}/{FOLDER}": to_yaml(body),
-            f"resources/{name}/ns.yaml": to_yaml(builders.namespace(name, labels={"team": name})),
-            f"resources/{name}/settings.yaml": settings(a="1"),
-            f"placements/{name}.yaml": to_yaml(builders.placement(name, selectors=[selector])),
-        }
-    commit(fleet, files)
-    checked = gitfleet("validate", fleet)
-    assert checked.code == 1
-    assert ReconcileText.PLACEMENT_CYCLE(cycle="one -> two -> one") in " ".join(checked.out.split())
-    assert checked.out.startswith(f"resources/one/{FOLDER}:") and checked.out.count("spec.dependsOn") == 1
-
-
 def test_plan_and_explain_say_what_a_folder_waits_for(gitfleet: Shell, fleet: Path) -> None:
     certs = {f"resources/certs/{FOLDER}": to_yaml(folder("certs")), "resources/certs/web.yaml": WEB}
     waiting = to_yaml({**APPS, "spec": {**APPS["spec"], "dependsOn": [{"folder": "certs"}]}})

@@ -70,30 +70,6 @@ def test_get_lists_freezes_with_their_state(gitfleet: Shell, frozen: Path) -> No
     assert faults.code == 0, faults.out
 
 
-def test_get_says_whose_scope_matches_nothing(gitfleet: Shell, frozen: Path) -> None:
-    scopes = [
-        {"placements": ["web", "wbe"]},
-        {"placements": ["wbe"]},
-        {"stages": ["a"]},
-        {"clusters": {"matchLabels": {"a": "b"}}},
-    ]
-    freezes = [
-        {**FREEZE, "metadata": {"name": f"f{n}"}, "spec": {**FREEZE["spec"], "scope": s}} for n, s in enumerate(scopes)
-    ]
-    commit(frozen, {"freezes/century.yaml": builders.to_yaml(FREEZE, *freezes)})
-    assert gitfleet("run", "--once", frozen).code == 0
-    rows = [line.split() for line in gitfleet("get", "freezes", "-C", frozen).out.splitlines()]
-    states = {"century": "Frozen", "f0": "Frozen", "f1": "NoMatch", "f2": "NoMatch", "f3": "NoMatch", "late": "Expired"}
-    assert {row[0]: row[2] for row in rows[1:]} == states
-    warned = json.loads(gitfleet("validate", "-o", "json", frozen).out)["faults"]
-    assert [(fault["object"], fault["field"], fault["code"]) for fault in warned] == [
-        ("Freeze/f0", "spec.scope.placements[1]", "MATCHES_NONE"),
-        ("Freeze/f1", "spec.scope.placements[0]", "MATCHES_NONE"),
-        ("Freeze/f2", "spec.scope.stages[0]", "MATCHES_NONE"),
-        ("Freeze/f3", "spec.scope.clusters", "MATCHES_NONE"),
-    ]
-
-
 def test_simulate_waits_for_the_end_of_a_window(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:
     commit(fleet, {"gitfleet.yaml": builders.to_yaml(builders.fleet_config(freezeWindows=[NIGHT]))})
     (tmp_path / "evening.yaml").write_text(SCENARIO, encoding="utf-8")

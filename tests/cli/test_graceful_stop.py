@@ -19,7 +19,6 @@ from pathlib import Path
 import pytest
 from kubernetes.client import CoreV1Api
 
-from gitfleet.cli.texts import CliText
 from tests.cli.conftest import Shell, commit, git, make_repo, tiered, with_usual_signals
 from tests.realparts.control_plane import ControlPlanes
 
@@ -142,11 +141,6 @@ def far(fleet: Path) -> Path:
     return fleet
 
 
-@pytest.mark.soak("real")
-def test_a_remote_that_does_not_answer(silent: Silent) -> None:
-    ended_by_sigterm([f"http://{silent.address}/fleet.git"], silent.asked.is_set)
-
-
 def test_clusters_that_do_not_answer(far: Path, silent: Silent, tmp_path: Path) -> None:
     """Below tini, as in the image, where this machine has it."""
     before = ["tini", "-s", "--"] if shutil.which("tini") else []
@@ -161,24 +155,6 @@ def hanging(path: Path) -> Path:
     path.write_text(HANGING.format(reached=reached))
     path.chmod(0o755)
     return reached
-
-
-@pytest.mark.soak("real")
-def test_a_login_plugin_that_hangs(far: Path, tmp_path: Path) -> None:
-    """It runs in a thread of its cluster, which nobody waits for."""
-    program = tmp_path / "bin" / "login"
-    reached = hanging(program)
-    user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": str(program)}}
-    config = kubeconfig(tmp_path / "kubeconfig", "https://127.0.0.1:1", user)
-    ended_by_sigterm([far, "--kubeconfig", config, "--allow-exec", program], reached.exists)
-
-
-@pytest.mark.soak("real")
-def test_a_build_that_hangs(fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    reached = hanging(tmp_path / "bin" / "kustomize")
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    commit(fleet, {"resources/more/kustomization.yaml": "resources: [more.yaml]\n", "resources/more/more.yaml": MORE})
-    ended_by_sigterm([fleet], reached.exists)
 
 
 MORE = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more, namespace: web}\n"
@@ -223,13 +199,6 @@ def test_an_agent_of_which_a_part_does_not_answer(
     ended_by_sigterm(words, silent.asked.is_set)
 
 
-@pytest.mark.soak("real")
-def test_a_lease_that_nobody_gives(fleet: Path, silent: Silent, tmp_path: Path) -> None:
-    config = kubeconfig(tmp_path / "kubeconfig", f"https://{silent.address}", {"token": "t"})
-    said = ended_by_sigterm([fleet, "--kubeconfig", config, "--leader-election", "ns/lease"], silent.asked.is_set)
-    assert CliText.STARTS_RECONCILES_ONCE_LEADS() in said and "is reconciling" not in said
-
-
 def test_git_that_hangs_with_children_of_its_own(fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real, program = shutil.which("git"), tmp_path / "bin" / "git"
     reached = hanging(program)
@@ -237,20 +206,6 @@ def test_git_that_hangs_with_children_of_its_own(fleet: Path, tmp_path: Path, mo
     program.write_text(program.read_text().replace("#!/bin/sh\n", f"#!/bin/sh\n{passing}"))
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     ended_by_sigterm([fleet], reached.exists)
-
-
-@pytest.mark.soak("real")
-def test_clients_that_hold_its_port(fleet: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    held: list[socket.socket] = []
-
-    def connected() -> bool:
-        with suppress(OSError):
-            held.append(socket.create_connection(("127.0.0.1", port), timeout=1))
-        return bool(held)
-
-    ended_by_sigterm([fleet, "--listen", f"127.0.0.1:{port}"], connected)
 
 
 OBJECTS = 150

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.cli.texts import CliText
 from gitfleet.formats.canonical_json import json_text
 from gitfleet.serving.texts import ServingText
@@ -96,35 +95,3 @@ def test_a_run_tells_what_happened(fleet: Path, tmp_path: Path, receiver: Receiv
 def test_wrong_options(gitfleet: Shell, moving: Path, words: tuple[str, ...], said: str) -> None:
     ended = gitfleet("run", moving, *words)
     assert ended.code == 64 and said in ended.err
-
-
-def test_a_file_that_is_not_there_is_a_warning_until_it_is_there(
-    fleet: Path, tmp_path: Path, receiver: Receiver
-) -> None:
-    notifying(fleet)
-    file, log = tmp_path / "ops", tmp_path / "log"
-    running = begin(fleet, log, "--notify", f"ops={file}", "--notify", f"nowhere={tmp_path}", "--notify", "opps=x")
-    try:
-        running.until("/metrics", 'gitfleet_notifications_total{outcome="failed",type="webhook"}')
-        running.until("/readyz", "ok")
-        file.write_text(json_text(at(receiver, secret=SECRET)))
-        until(receiver, '"rolloutComplete"')
-        running.process.send_signal(signal.SIGTERM)
-        assert running.process.wait(WAIT_SECONDS) == 0
-    finally:
-        running.process.kill()
-        running.process.wait()
-    said = log.read_text()
-    for sentence in (
-        (
-            f"notification ops: the file {file} of --notify "
-            + KubeText.CANNOT_READ(source="ops", error="No such file or directory")
-        ),
-        (
-            f"notification nowhere: the file {tmp_path} of --notify "
-            + KubeText.CANNOT_READ(source="nowhere", error="Is a directory")
-        ),
-        "--notify opps: spec.notifications has no destination of that name; did you mean ops?",
-    ):
-        assert sentence in said
-    assert said.count("--notify opps") == 1 and "Traceback" not in said

@@ -15,7 +15,6 @@ import pytest
 
 from gitfleet.adapters.outbound.texts import OutboundText
 from gitfleet.cli.texts import CliText
-from gitfleet.fleet.texts import FleetText
 from tests.adapters.outbound.hook_server import HookServer, hook_server
 from tests.cli.conftest import Shell, commit, git
 from tests.cli.test_http import WAIT_SECONDS, Running, begin
@@ -31,12 +30,7 @@ SECRET = "canary-of-the-signing-secret"
             ("--allow-webhooks", "https://hooks.example.com"),
             CliText.ALLOWED_HOST_NO_HOST(option="--allow-webhooks", given="https://hooks.example.com"),
         ),
-        (
-            ("--allow-metrics", "*"),
-            CliText.ALLOWED_HOST_NO_HOST(option="--allow-metrics", given="*"),
-        ),
         (("--metric-token", "prometheus.example.com"), "--metric-token prometheus.example.com is no HOST=FILE or"),
-        (("--metric-token", "*.example.com=token"), "--metric-token *.example.com=token is no HOST=FILE or"),
         (
             ("--metric-token", "p.example=a", "--metric-token", "http://p.example=b", "--metric-token", "P.example=c"),
             CliText.METRIC_TOKEN_SECOND_ONE_HOST(twice="p.example=a"),
@@ -158,23 +152,6 @@ def test_a_rollout_asks_a_webhook_and_a_real_prometheus(
     assert "0.2" in state and SECRET not in state + log.read_text()
 
 
-@pytest.mark.real
-@pytest.mark.soak("real")
-def test_a_metric_out_of_its_range_ends_the_rollout(
-    moving: Path, tmp_path: Path, hooks: HookServer, prometheus: PrometheusServer
-) -> None:
-    log = tmp_path / "log"
-    prometheus.target = 'latency_now{pod="web-1"} 0.9\n'
-    roll_out(moving, hooks, metric=METRIC.format(most=0.5, address=prometheus.url))
-    words = ["--allow-webhooks", hooks.host, "--allow-metrics", prometheus.url.removeprefix("http://")]
-    running = begin(moving, log, *words)
-    try:
-        state = until_state(moving, "rollingState: rolloutFailed", log)
-    finally:
-        end(running)
-    assert "0.9" in state
-
-
 @pytest.mark.soak("crashes")
 def test_a_process_that_is_killed_asks_again_with_the_same_key(moving: Path, tmp_path: Path, hooks: HookServer) -> None:
     log, again = tmp_path / "log", tmp_path / "again"
@@ -197,22 +174,6 @@ def test_a_process_that_is_killed_asks_again_with_the_same_key(moving: Path, tmp
     (_, first, body), (_, second, repeated) = hooks.got
     assert first["idempotency-key"] == second["idempotency-key"] and body == repeated
     assert hooks.done == {first["idempotency-key"]: 1}
-
-
-def test_a_webhook_that_says_no(moving: Path, tmp_path: Path, hooks: HookServer) -> None:
-    log = tmp_path / "log"
-    hooks.status, hooks.body = 403, b"the freeze lasts until Monday\n"
-    roll_out(moving, hooks)
-    running = begin(moving, log, "--allow-webhooks", hooks.host)
-    try:
-        state = until_state(moving, "rollingState: rolloutFailed", log)
-    finally:
-        end(running)
-    assert len(hooks.got) == 1
-    assert (
-        f"{hooks.host}"
-        + FleetText.ANSWERS_NOT(host="", status="403", expected="", why="200 to 299: the freeze lasts until Monday")
-    ) in " ".join(state.split())
 
 
 def test_runs_with_an_end_ask_too(gitfleet: Shell, moving: Path, hooks: HookServer) -> None:

@@ -11,15 +11,13 @@ import pytest
 from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.apply.texts import ApplyText
 from gitfleet.branches.texts import BranchesText
-from gitfleet.cli.init import layout_files
 from gitfleet.cli.plan_groups import names, operations_of
 from gitfleet.cli.plan_headlines import risk_lines
 from gitfleet.cli.texts import CliText
 from gitfleet.schedule.texts import ScheduleText
 from gitfleet.views.plan_risk import ASSUMES
 from gitfleet.views.texts import ViewsText
-from tests import builders
-from tests.cli.conftest import Shell, commit, git, make_repo, settle
+from tests.cli.conftest import Shell, commit, git
 from tests.cli.test_validate import BAD, HOSTILE, HOSTILE_PATH
 from tests.texts import said
 
@@ -247,15 +245,6 @@ def test_a_clone_prefers_its_own_branches(gitfleet: Shell, settled: Path, tmp_pa
     assert hold["nameIsFinal"]
 
 
-def test_a_state_branch_of_another_name_is_that_of_the_remote_too(gitfleet: Shell, tmp_path: Path) -> None:
-    config = builders.to_yaml(builders.fleet_config(branches={"state": "fleet-state"}))
-    files: dict[str, str | bytes] = {**dict(layout_files()), "gitfleet.yaml": config}
-    repo, clone = settle(make_repo(tmp_path / "fleet", files)), tmp_path / "clone"
-    git(tmp_path, "clone", "--quiet", str(repo), str(clone))
-    ended = gitfleet("plan", clone, "--clusters", "none")
-    assert (ended.code, ended.out) == (0, STILL)
-
-
 def test_markdown_for_a_pull_request(gitfleet: Shell, fleet: Path) -> None:
     ended = gitfleet("plan", fleet, "--clusters", "none", "-o", "markdown")
     assert ended.out == f"### gitfleet plan\n\nPlan: 24 to create.\n\n```text\n{FIRST}```\n"
@@ -298,32 +287,6 @@ def test_many_clusters_are_counted() -> None:
 
     assert names(group.clusters) == "c000, c001, c002, c003 and 196 more"
     assert names(("a", "b", "c", "d", "e")) == "a, b, c, d, e"
-
-
-def test_kubeconfig_lists_files_as_kubectl_reads_it(
-    gitfleet: Shell, fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cluster = (fleet / "clusters" / "eu-west-1.yaml").read_text()
-    commit(fleet, {"clusters/eu-west-1.yaml": cluster.replace("simulated: true", "context: second")})
-    files = [tmp_path / "absent", tmp_path / "first", tmp_path / "second"]
-    for path in files[1:]:
-        named = {"cluster": path.name, "user": path.name}
-        body = {
-            "contexts": [{"name": path.name, "context": named}],
-            "clusters": [{"name": path.name, "cluster": {"server": "https://127.0.0.1:1"}}],
-            "users": [{"name": path.name, "user": {"token": "t"}}],
-        }
-        path.write_text(json.dumps(body))
-    monkeypatch.setenv("KUBECONFIG", ":".join(map(str, files)))
-    first = gitfleet("plan", fleet).out.splitlines()[0]
-
-    assert (
-        first.startswith("unreachable: eu-west-1: ")
-        and KubeText.API_SERVER_NOT_ANSWER(name="eu-west-1", error="") in first
-    )
-    monkeypatch.setenv("KUBECONFIG", ":".join(map(str, files[:2])))
-    missing = KubeText.HAS_NO(source="the kubeconfig first", kind="context", name="second")
-    assert missing in gitfleet("plan", fleet).out.splitlines()[0]
 
 
 @pytest.mark.parametrize(

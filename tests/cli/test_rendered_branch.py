@@ -10,9 +10,7 @@ import pytest
 import yaml
 
 from tests import builders
-from tests.adapters.git.hubs import unsound_commit
-from tests.cli.conftest import Shell, commit, git, make_repo
-from tests.realparts.git_http import GitHttpServer
+from tests.cli.conftest import Shell, commit, make_repo
 from tests.sops_files import AgeKey, encrypted
 
 pytestmark = pytest.mark.usefixtures("hurried")
@@ -74,32 +72,6 @@ def test_sops_decrypts_what_stands_there(gitfleet: Shell, tmp_path: Path, sops: 
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert yaml.safe_load(done.stdout)["stringData" if "stringData" in done.stdout else "data"]
-
-
-@pytest.mark.real
-def test_it_is_pushed_over_http(gitfleet: Shell, tmp_path: Path, git_http: GitHttpServer) -> None:
-    repo = make_repo(tmp_path / "fleet")
-    commit(repo, {"gitfleet.yaml": CONFIG})
-    bare = git_http.create("fleet")
-    git(repo, "push", "--quiet", str(bare), "main")
-    url = git_http.url("fleet")
-    assert gitfleet("run", url, "--until-settled").code == 0
-    assert any(name.startswith("eu-west-1/web/") for name in file_names(bare))
-    tree = out_of(bare, "rev-parse", f"{BRANCH}^{{tree}}")
-    empty = out_of(bare, "hash-object", "-t", "tree", "--stdin").strip()
-    refused = out_of(bare, "rev-parse", f"{unsound_commit(bare)}^{{tree}}").strip()
-    for undone in (empty, refused, ""):
-        if undone:
-            other = out_of(bare, "commit-tree", undone, "-p", BRANCH, "-m", "Somebody else's").strip()
-            git(bare, "update-ref", f"refs/heads/{BRANCH}", other)
-        else:
-            git(bare, "branch", "-D", BRANCH)
-        assert gitfleet("run", url, "--until-settled").code == 0
-        if undone == refused:
-            # A head that git refuses stays until a person deletes the branch.
-            assert f"RenderedBranch/{BRANCH}" in out_of(bare, "show", "gitfleet/state:faults.yaml")
-        else:
-            assert out_of(bare, "rev-parse", f"{BRANCH}^{{tree}}") == tree
 
 
 def test_a_state_in_a_folder_says_that_nothing_is_pushed(gitfleet: Shell, tmp_path: Path) -> None:

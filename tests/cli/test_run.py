@@ -111,16 +111,6 @@ def test_a_state_directory_instead_of_commits(gitfleet: Shell, fleet: Path, tmp_
     }  # fmt: skip
 
 
-def test_a_state_directory_whatever_the_branch_is_called(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:
-    config = (fleet / "gitfleet.yaml").read_text().replace("spec:\n", "spec:\n  branches: {state: elsewhere}\n")
-    commit(fleet, {"gitfleet.yaml": config})
-    for _ in range(2):
-        assert gitfleet("run", "--once", fleet, "--state-dir", tmp_path / "state").code == 0
-
-    assert (tmp_path / "state" / "fleet.yaml").exists()
-    assert git(fleet, "branch", "--list").split() == ["*", "main"]
-
-
 def test_what_does_not_settle_in_time_is_1(gitfleet: Shell, fleet: Path) -> None:
     commit(fleet, {"placements/bad.yaml": BAD})
     ended = gitfleet("run", "--until-settled", "--timeout", "0", fleet)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -200,23 +199,6 @@ def test_the_page(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:
     assert ("available", "5s to ") in [(bar["class"], str(bar["title"])[:6]) for bar in bars]
     assert all(line in page.words for line in ended.out.split("\n\n")[0].splitlines())
     assert gitfleet("simulate", fleet, "--save", tmp_path / "absent" / "x.html").code == 1
-
-
-def test_the_page_of_a_fleet_that_becomes_available_with_the_last_event_ends_available(
-    gitfleet: Shell, fleet: Path, tmp_path: Path
-) -> None:
-    saved = tmp_path / "timeline.html"
-    gitfleet("simulate", fleet, "--save", saved)
-    page = Page(saved.read_text(encoding="utf-8"))
-
-    bars = [at for tag, at in page.seen if tag == "i" and "title" in at]
-    last = [bar for bar in bars if str(bar["title"]).split(": ")[0].endswith("the end")]
-    assert {bar["class"] for bar in last} == {"available"}
-    assert {bar["style"] for bar in last} == {"left:83.33%;width:16.67%"}
-    assert sorted({bar["class"] or "" for bar in bars}) == ["applied", "available"]
-    ticks = re.findall(r'<span style="left:([0-9.]+)%">(\d+)s</span>', saved.read_text(encoding="utf-8"))
-    assert ticks == [(f"{100 * second / 6:.2f}", str(second)) for second in range(6)]
-    assert ("     5s  " + CliText.NOTHING_MOVES_ANY_MORE() + "\n") in page.words
 
 
 def test_the_page_escapes_every_text() -> None:

@@ -12,7 +12,6 @@ import pytest
 import yaml
 
 from gitfleet.adapters.clock import SystemClock
-from gitfleet.api.texts import ApiText
 from gitfleet.cli.texts import CliText
 from gitfleet.rollout.texts import RolloutText
 from gitfleet.views.texts import ViewsText
@@ -129,23 +128,6 @@ def test_a_scenario_approves_a_stage(gitfleet: Shell, moving: Path, tmp_path: Pa
     assert events[-1]["reason"] == "settled"
 
 
-def test_a_scenario_rejects_a_stage(gitfleet: Shell, moving: Path, tmp_path: Path) -> None:
-    staged(moving)
-    events = timeline(gitfleet, moving, "reject", tmp_path)
-    assert [e["t"] for e in events if e["type"] == "rejected"] == [60]
-    (end,) = [e for e in events if e.get("condition") == "Succeeded"]
-    assert (end["status"], end["reason"]) == ("False", "UpdateRunFailed")
-
-
-@pytest.mark.soak("real")
-def test_a_scenario_cannot_answer_what_nobody_asks(gitfleet: Shell, moving: Path, tmp_path: Path) -> None:
-    scenario = tmp_path / "scenario.yaml"
-    scenario.write_text(SCENARIO % "approve")
-    told = gitfleet("simulate", moving, "--scenario", scenario)
-    assert told.code != 0
-    assert "approves stage canary of run go at 0:01:00, and it waits for no approval then" in told.err
-
-
 def test_a_reconcile_until_settled_ends_at_a_gate_and_says_how_to_open_it(gitfleet: Shell, gate: Path) -> None:
     at_the_gate = gitfleet("run", "--until-settled", gate)
     assert at_the_gate.code == 0
@@ -205,15 +187,6 @@ def test_only_the_last_run_of_this_fleet_makes_a_reconcile_until_settled_fail(gi
     assert gitfleet("run", "--until-settled", gate).code == 0
 
 
-def test_a_simulation_that_ends_at_a_gate_is_stuck(gitfleet: Shell, moving: Path) -> None:
-    staged(moving)
-    ended = gitfleet("simulate", moving)
-    assert ended.code == 1
-    assert (
-        "waiting: " + RolloutText.RUN_WAITS_STAGE_APPROVAL(run="go", side="after", stage="canary", key="go-canary; ")
-    ) in ended.err
-
-
 def test_the_answer_is_bound_to_the_request(gitfleet: Shell, moving: Path) -> None:
     staged(moving)
     gated = builders.staged_strategy("slow", builders.stage("all", beforeStageTasks=[{"type": "Approval"}]))
@@ -237,22 +210,6 @@ def test_the_answer_is_bound_to_the_request(gitfleet: Shell, moving: Path) -> No
     gitfleet("run", "--once", moving)
     (row,) = gitfleet("get", "clusterapprovalrequests", "-C", moving).out.splitlines()[1:]
     assert row.split()[3:5] == ["True", "True"]
-
-
-@pytest.mark.soak("real")
-def test_the_approval_of_a_stopped_run_says_that_it_goes_on_only_when_resumed(gitfleet: Shell, moving: Path) -> None:
-    staged(moving)
-    gated = builders.staged_strategy("slow", builders.stage("all", beforeStageTasks=[{"type": "Approval"}]))
-    commit(moving, builders.repo_files_for(gated))
-    gitfleet("run", "--once", moving)
-    stopped = builders.staged_run("go", placement="shop", strategy="slow")
-    stopped["spec"]["state"] = "Stop"
-    commit(moving, builders.repo_files_for(stopped))
-    gitfleet("run", "--once", moving)
-    said = CliText.STAGE_RUN_SNAPSHOT(
-        verb="approve", stage="all", run="go", snapshot_index="", after=("0" + CliText.RUN_STOPPED_GOES_ONLY_SPEC())
-    )
-    assert said in gitfleet("approve", "go", "all", "-C", moving).err
 
 
 def test_a_run_that_is_over_takes_no_answer(gitfleet: Shell, moving: Path) -> None:
@@ -373,31 +330,3 @@ def test_the_page_says_how_to_answer_a_stage(reached: Path) -> None:
     )
     branches = git(reached, "branch", "--list", "gitfleet/approve/*").split()
     assert branches == ["gitfleet/approve/go-canary"]
-
-
-@pytest.mark.soak("real")
-def test_quarantined_content_is_named_before_any_run_names_it(gitfleet: Shell, moving: Path) -> None:
-    staged(moving)
-    commit(moving, {"runs/go.yaml": None})
-    gitfleet("run", "--once", moving)
-    bindings = gitfleet("get", "bindings", "-C", moving).out.splitlines()
-    assert [line.split()[1:] for line in bindings[-4:-2]] == [["Scheduled", "<none>", "<unknown>"]] * 2
-    waits = RolloutText.CLUSTERS_SNAPSHOT_LATEST(old="none", latest="0", why="")
-    free = f"  wait   c1, c2: {waits}" + RolloutText.WAITS_RUN_NAMES()
-    assert free in gitfleet("plan", moving).out.splitlines()
-    snapshot = json.loads(gitfleet("get", "snapshots", "shop-0-snapshot", "-C", moving, "-o", "json").out)
-    digest = snapshot["metadata"]["annotations"]["kubernetes-fleet.io/resource-hash"]
-    commit(moving, builders.repo_files_for(builders.quarantine("bad", "shop", digest, reason="it burns")))
-    why = "snapshot 0 " + ApiText.QUARANTINED_OTHER_CONTENT_GOES_OUT(
-        name="", why="bad (it burns)", lift=ApiText.TAKING_FILE_AWAY()
-    )
-    assert f"  wait   c1, c2: {waits}{why}" in gitfleet("plan", moving).out.splitlines()
-    rows = json.loads(gitfleet("explain", "shop", "-C", moving, "--rev", "main", "-o", "json").out)["clusters"]
-    assert [row["waiting"] for row in rows[:2]] == [[f"strategy External: {waits}{why}"]] * 2
-    gitfleet("run", "--once", moving)
-    rows = json.loads(gitfleet("explain", "shop", "-C", moving, "-o", "json").out)["clusters"]
-    assert [row["waiting"] for row in rows[:2]] == [[f"strategy External: {waits}{why}"]] * 2
-    page = git(moving, "show", "gitfleet/state:README.md")
-    assert f"| PickFixed | 2 | 0/2 | 0/2 | 0 | `{waits}{why}` |" in page
-    commit(moving, {"quarantines/bad.yaml": None})
-    assert free in gitfleet("plan", moving).out.splitlines()

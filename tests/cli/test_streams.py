@@ -106,19 +106,6 @@ def test_a_run_does_its_work_whoever_reads(fleet: Path, command: str) -> None:
         assert "Traceback" not in ended.err
 
 
-@pytest.mark.soak("real")
-def test_a_run_says_once_that_its_output_is_lost(fleet: Path) -> None:
-    ended = write_into(full_disk(), "run --until-settled {repo}", fleet)
-    assert ended.code == 0, ended.err
-    assert (
-        ended.err.count(
-            CliText.STDOUT_CANNOT_WRITTEN(strerror=("No space left on " + CliText.WORK_GOES(sentence="device") + "\n"))
-        )
-        == 1
-    )
-    assert ended.err.splitlines()[-1].startswith("settled at commit ")
-
-
 @pytest.mark.parametrize("sink", tiered({sink: sink for sink in SINKS}, SINKS[0]))
 def test_messages_that_nobody_reads_change_no_exit_code(settled: Path, sink: str) -> None:
     repo = shlex.quote(str(settled))

@@ -6,11 +6,9 @@ import json
 import shutil
 from collections import Counter
 from pathlib import Path
-from urllib.request import ProxyHandler, build_opener
 
 import pytest
 
-from gitfleet.adapters import hermetic
 from gitfleet.adapters.kustomize import KustomizeProgram
 from gitfleet.api.folders import FOLDER_FILE
 from gitfleet.api.texts import ApiText
@@ -23,8 +21,6 @@ from gitfleet.schedule.texts import ScheduleText
 from gitfleet.wiring import hub
 from gitfleet.works.texts import WorksText
 from tests import builders
-from tests.adapters.test_kustomize import needs_program
-from tests.adapters.test_kustomize_network import listening
 from tests.cli.conftest import Shell, commit, git, make_repo
 from tests.sops_files import AgeKey, encrypted
 from tests.texts import part
@@ -278,32 +274,6 @@ def test_uncommitted_changes_are_named_or_read(gitfleet: Shell, fleet: Path) -> 
         and part(CliText.NOT_READ_WORK_TREE_UNCOMMITTED) not in read.err
     )
     assert gitfleet("validate", fleet, "--work-tree", "--rev", "main").code == 64
-
-
-REMOTE = {
-    "a resource": "resources: ['URL/a.yaml']\n",
-    "a base": "resources: ['URL/o/r.git//base?ref=v1']\n",
-    "a git remote": "resources: ['git::URL/o/r.git']\n",
-    "a patch": "resources: [c.yaml]\npatches: [{path: 'URL/a.yaml'}]\n",
-    "a chart": "helmCharts: [{name: x, repo: 'URL', version: '1'}]\n",
-}
-
-
-@needs_program
-@pytest.mark.parametrize("what", REMOTE)
-def test_nothing_is_fetched(what: str, gitfleet: Shell, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether or not the kernel allows a network namespace."""
-    monkeypatch.setattr(hermetic, "network_cut", lambda: ())
-    config_map = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: web}}\n"
-    with listening() as (url, asked):
-        kustomization = REMOTE[what].replace("URL", url)
-        commit(fleet, {"resources/k/kustomization.yaml": kustomization, "resources/k/c.yaml": config_map})
-        every = [gitfleet("validate", fleet), gitfleet("validate", "--work-tree", fleet)]
-        assert asked == []
-        build_opener(ProxyHandler({})).open(f"{url}/seen", timeout=5).close()
-        assert asked == ["/seen"]
-    for ended in every:
-        assert ended.code == 1 and ended.out.startswith("resources/k/kustomization.yaml:"), ended
 
 
 def test_what_is_encrypted_is_checked_where_the_key_is_given(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:

@@ -344,18 +344,3 @@ def test_a_new_commit_that_moves_the_state_branch_is_followed(gitfleet: Shell, m
     ended = gitfleet("get", "crp", "-C", moving)
 
     assert (ended.code, ended.err.splitlines()[0]) == (1, 'error: there is no branch "elsewhere" yet')
-
-
-def test_a_kustomization_may_make_a_config_that_nobody_names(moving: Path) -> None:
-    """So the head of the state branch is not certain at a newer commit of a repo with one."""
-    from gitfleet.adapters.git_setup import open_repository
-    from gitfleet.branches.state_source import certain_state_head
-    from gitfleet.cli.options import settings_for
-
-    def certain() -> str | None:
-        repo = open_repository(settings_for(str(moving)))
-        return certain_state_head(repo, repo.fetch(), "main", "gitfleet/state")
-
-    assert certain() == git(moving, "rev-parse", "gitfleet/state").strip()
-    commit(moving, {"resources/k/kustomization.yaml": "resources: []\n"})
-    assert certain() is None
