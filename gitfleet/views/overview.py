@@ -1,31 +1,18 @@
-"""The whole fleet as one view, what needs a person first: README.md of the state branch shows it."""
+"""How far placements are, and what they wait for: README.md of the state branch shows it."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
 from gitfleet import rollout
 from gitfleet.api.conditions import ConditionType, Status
-from gitfleet.api.faults import Fault
-from gitfleet.api.holds import Hold
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.rollout import staged
 from gitfleet.state import PlacementSummary, summary_of
-from gitfleet.status import ClusterProgress, ClusterState, cluster_progress
-from gitfleet.views.evictions import EvictionView
-from gitfleet.views.models import ClusterView
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoundCluster:
-    """A cluster and the placements that are bound to it, each with the index of the snapshot that the cluster has."""
-
-    cluster: ClusterView
-    placements: tuple[tuple[PlacementKey, str | None], ...]
+from gitfleet.status import ClusterProgress, cluster_progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,49 +54,14 @@ class PlacementProgress:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetView:
-    """The fleet: how many clusters are in which state and how many placements are complete, and the first of each that
-    a page has space for. Holds are those that nobody has approved."""
-
-    observed_commit: str | None
-    holds: tuple[Hold, ...]
-    states: Mapping[str, int]
-    clusters: tuple[BoundCluster, ...]
-    complete: int
-    incomplete: int
-    placements: tuple[PlacementProgress, ...]
-    evictions: tuple[EvictionView, ...]
-    faults: tuple[Fault, ...]
-
-    @classmethod
-    def of(cls, state: FleetState, most: int, now: datetime) -> FleetView:
-        """The view of a state with at most so many clusters and placements."""
-        run_waits: dict[PlacementKey, list[str]] = {}
-        for run in state.runs.values():
-            run_waits.setdefault(run.placement, []).extend(staged.waits_of(run, state.approvals, now))
-        complete = {key: is_complete(record) for key, record in state.placements.items()}
-        views = {name: ClusterView.of(cluster) for name, cluster in state.clusters.items()}
-        shown = sorted(views, key=lambda name: (views[name].state_text == ClusterState.HEALTHY, name))[:most]
-        bound: dict[str, list[tuple[PlacementKey, str | None]]] = {name: [] for name in shown}
-        for key, record in sorted(state.placements.items()):
-            for binding in record.bindings:
-                if binding.cluster in bound:
-                    bound[binding.cluster].append((key, record.snapshot_index(binding.applied_snapshot)))
-        return cls(
-            observed_commit=state.observed_commit,
-            holds=tuple(state.held.values()),
-            states=Counter(view.state_text for view in views.values()),
-            clusters=tuple(BoundCluster(cluster=views[name], placements=tuple(bound[name])) for name in shown),
-            complete=sum(complete.values()),
-            incomplete=len(complete) - sum(complete.values()),
-            placements=tuple(
-                PlacementProgress.of(state.placements[key], "; ".join(run_waits.get(key, ())) or _awaited(state, key))
-                for key in sorted(complete, key=lambda key: (complete[key], key))[:most]
-            ),
-            evictions=tuple(EvictionView(eviction=eviction) for eviction in state.evictions.values()),
-            faults=state.faults,
-        )
+def placements_of(state: FleetState, now: datetime) -> Iterator[PlacementProgress]:
+    """How far each placement is, those that are not complete first."""
+    run_waits: dict[PlacementKey, list[str]] = {}
+    for run in state.runs.values():
+        run_waits.setdefault(run.placement, []).extend(staged.waits_of(run, state.approvals, now))
+    for key in sorted(state.placements, key=lambda key: (is_complete(state.placements[key]), key)):
+        by_run = "; ".join(run_waits.get(key, ())) or _awaited(state, key)
+        yield PlacementProgress.of(state.placements[key], by_run)
 
 
 def _awaited(state: FleetState, key: PlacementKey) -> str:

@@ -2,54 +2,57 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from datetime import datetime
+from itertools import islice
 from typing import Final
 
 from gitfleet.api.conditions import Status
 from gitfleet.api.faults import Fault, Severity, by_cause
 from gitfleet.api.freeze_files import FreezeRules
+from gitfleet.api.holds import Hold
 from gitfleet.api.values import NamespacedName
 from gitfleet.formats.sentences import and_more, counted
 from gitfleet.formats.times import EPOCH, time_text
 from gitfleet.model.state import FleetState
 from gitfleet.state import paths
 from gitfleet.status import ClusterState
+from gitfleet.views.evictions import EvictionView
 from gitfleet.views.freezes import views_of
 from gitfleet.views.holds import hold_document, hold_sentence, how_to_approve, not_counted, reason_sentence
 from gitfleet.views.markdown import code_span, fault_line, link, rest_lines, table_lines
 from gitfleet.views.models import ClusterView
-from gitfleet.views.overview import FleetView, WaitingFor
+from gitfleet.views.overview import WaitingFor, is_complete, placements_of
 from gitfleet.views.page_sections import answer_lines, quarantine_lines, request_lines, rollout_section, run_lines
 from gitfleet.views.texts import ViewsText
 
 MOST_ROWS: Final = 50
 _MOST_NAMED: Final = 3
+_HEALTHY: Final = ClusterState.HEALTHY
 
 
 def readme_text(state: FleetState, *, now: datetime | None = None, branches: str = "") -> str:
     """The page; the same state gives the same text. `now` is shown as the time of the last change, `branches` is how
     the names of those begin that ask for approvals, "" where none are pushed; sections without content are left out."""
-    fleet = FleetView.of(state, MOST_ROWS, now or EPOCH)
     sections = [
-        _head(fleet, time_text(now) if now else None),
-        _holds(fleet, branches),
+        _head(state.observed_commit, time_text(now) if now else None),
+        _holds(state.held.values(), branches),
         request_lines(state, MOST_ROWS, branches),
-        _clusters(fleet),
-        _placements(fleet),
-        _evictions(fleet),
+        _clusters(state),
+        _placements(state, now or EPOCH),
+        _evictions([EvictionView(eviction=eviction) for eviction in state.evictions.values()]),
         _freezes(state.freezes),
         run_lines(state, MOST_ROWS, now or EPOCH),
         rollout_section(state, MOST_ROWS),
         quarantine_lines(state, MOST_ROWS),
-        _faults(fleet.faults),
+        _faults(state.faults),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
-def _head(fleet: FleetView, last_changed: str | None) -> list[str]:
-    commit = (
-        ViewsText.FLEET_COMMIT(code_span=code_span(fleet.observed_commit)) if fleet.observed_commit else "The fleet"
-    )
+def _head(observed_commit: str | None, last_changed: str | None) -> list[str]:
+    commit = ViewsText.FLEET_COMMIT(code_span=code_span(observed_commit)) if observed_commit else "The fleet"
     when = f", last changed {last_changed}." if last_changed else "."
     return [
         "# Fleet",
@@ -60,9 +63,9 @@ def _head(fleet: FleetView, last_changed: str | None) -> list[str]:
     ]
 
 
-def _holds(fleet: FleetView, branches: str) -> list[str]:
+def _holds(holds: Iterable[Hold], branches: str) -> list[str]:
     """Removals that wait for a person, each with what answers it."""
-    waiting = sorted(fleet.holds, key=lambda hold: hold.answer is Status.FALSE)
+    waiting = sorted(holds, key=lambda hold: hold.answer is Status.FALSE)
     if not waiting:
         return []
     rejected = sum(hold.answer is Status.FALSE for hold in waiting)
@@ -91,26 +94,32 @@ def _holds(fleet: FleetView, branches: str) -> list[str]:
     return [*lines, *rest_lines(len(waiting), MOST_ROWS, "holds")]
 
 
-def _clusters(fleet: FleetView) -> list[str]:
-    if not fleet.clusters:
+def _clusters(state: FleetState) -> list[str]:
+    if not state.clusters:
         return []
+    views = sorted(map(ClusterView.of, state.clusters.values()), key=lambda v: (v.state_text == _HEALTHY, v.name))
+    bound: dict[str, list[str]] = {view.name: [] for view in views[:MOST_ROWS]}
+    for key, record in sorted(state.placements.items()):
+        for binding in record.bindings:
+            if binding.cluster in bound:
+                index = record.snapshot_index(binding.applied_snapshot)
+                bound[binding.cluster].append(f"{code_span(str(key))} {index or '-'}")
     rows = [
         (
-            link(shown.cluster.name, paths.own_path("clusters", "", shown.cluster.name)),
-            code_span(", ".join(f"{key}={value}" for key, value in sorted(shown.cluster.cluster.labels.items())), 60),
-            _state_cell(shown.cluster),
-            str(len(shown.placements)),
-            ", ".join(f"{code_span(str(key))} {index or '-'}" for key, index in shown.placements[:_MOST_NAMED])
-            + and_more(len(shown.placements) - _MOST_NAMED),
+            link(view.name, paths.own_path("clusters", "", view.name)),
+            code_span(", ".join(f"{key}={value}" for key, value in sorted(view.cluster.labels.items())), 60),
+            _state_cell(view),
+            str(len(bound[view.name])),
+            ", ".join(bound[view.name][:_MOST_NAMED]) + and_more(len(bound[view.name]) - _MOST_NAMED),
         )
-        for shown in fleet.clusters
+        for view in views[:MOST_ROWS]
     ]
-    counts = ", ".join(f"{count} {word}" for word, count in sorted(fleet.states.items()))
+    counts = ", ".join(f"{count} {word}" for word, count in sorted(Counter(v.state_text for v in views).items()))
     return [
         f"## Clusters: {counts}",
         "",
         *table_lines(("Cluster", "Labels", "State", "Placements", "Snapshots"), rows),
-        *rest_lines(sum(fleet.states.values()), MOST_ROWS, "clusters"),
+        *rest_lines(len(views), MOST_ROWS, "clusters"),
     ]
 
 
@@ -120,9 +129,10 @@ def _state_cell(view: ClusterView) -> str:
     return f"{text}, {code_span(view.held, 200)}" if view.held else text
 
 
-def _placements(fleet: FleetView) -> list[str]:
-    if not fleet.placements:
+def _placements(state: FleetState, now: datetime) -> list[str]:
+    if not state.placements:
         return []
+    complete = sum(map(is_complete, state.placements.values()))
     rows = [
         (
             link(str(shown.key), paths.placement_path(shown.key)),
@@ -133,14 +143,14 @@ def _placements(fleet: FleetView) -> list[str]:
             shown.summary.latest_index or "-",
             _waiting_cell(shown.waiting) if shown.waiting else "",
         )
-        for shown in fleet.placements
+        for shown in islice(placements_of(state, now), MOST_ROWS)
     ]
     columns = ("Placement", "Type", "Scheduled", "Rolled out", "Available", "Snapshot", "Waiting for")
     return [
-        f"## Placements: {fleet.complete} complete, {fleet.incomplete} not",
+        f"## Placements: {complete} complete, {len(state.placements) - complete} not",
         "",
         *table_lines(columns, rows),
-        *rest_lines(fleet.complete + fleet.incomplete, MOST_ROWS, "placements"),
+        *rest_lines(len(state.placements), MOST_ROWS, "placements"),
     ]
 
 
@@ -149,8 +159,8 @@ def _waiting_cell(waiting: WaitingFor) -> str:
     return f"{place}{code_span(waiting.reason)}{and_more(waiting.further)}"
 
 
-def _evictions(fleet: FleetView) -> list[str]:
-    if not fleet.evictions:
+def _evictions(views: list[EvictionView]) -> list[str]:
+    if not views:
         return []
     rows = [
         (
@@ -160,13 +170,13 @@ def _evictions(fleet: FleetView) -> list[str]:
             view.executed or "invalid",
             code_span(view.message, 300),
         )
-        for view in fleet.evictions[:MOST_ROWS]
+        for view in views[:MOST_ROWS]
     ]
     return [
         "## Evictions",
         "",
         *table_lines(("Eviction", "Placement", "Cluster", "Executed", "Message"), rows),
-        *rest_lines(len(fleet.evictions), MOST_ROWS, "evictions"),
+        *rest_lines(len(views), MOST_ROWS, "evictions"),
     ]
 
 
