@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitfleet.api.staged import RunState
 from gitfleet.cli import commits, options
 from gitfleet.cli.messages import say
 from gitfleet.cli.texts import CliText
@@ -113,14 +112,7 @@ def _stage_request(run: str, stage: str, workspace: Workspace, verb: str) -> tup
     record = state.runs.get(request.run)
     if record is not None and record.finished:
         raise BadInput(CliText.RUN_OVER_NO_ANSWER_CHANGES(run=run), hint=CliText.ADD_NEW_RUN_GO())
-    stopped = verb == "approve" and record is not None and record.state is RunState.STOP
-    sentence = CliText.STAGE_RUN_SNAPSHOT(
-        verb=verb,
-        stage=stage,
-        run=run,
-        snapshot_index=request.snapshot_index,
-        after=CliText.RUN_STOPPED_GOES_ONLY_SPEC() if stopped else "",
-    )
+    sentence = CliText.STAGE_RUN_SNAPSHOT(verb=verb, stage=stage, run=run, snapshot_index=request.snapshot_index)
     return staged.asked(request), sentence
 
 
@@ -139,19 +131,12 @@ def _naming(
 
 
 def _rejection(request: Asked, workspace: Workspace) -> str | None:
-    """The name of the approval that rejects the hold now. BadInput for one that lies elsewhere than approvals do."""
+    """The name of the approval that rejects the hold now."""
     from gitfleet.api.conditions import APPROVED, Status, find_condition
-    from gitfleet.approvals import approval_path, given
+    from gitfleet.approvals import given
 
-    approvals = workspace.desired_at(workspace.commit_of(None)).approvals_by_request
-    for approval in given(request, approvals):
-        condition, origin, name = find_condition(approval.conditions, APPROVED), approval.origin, approval.key.name
-        if condition is None or condition.status is not Status.FALSE or origin is None:
-            continue
-        if origin.path != approval_path(name):
-            raise BadInput(
-                CliText.REJECTS_FILE_NOT_GITFLEET_WRITE(origin=origin.path, line=origin.line, request=request.name),
-                hint=CliText.CHANGE_STATUS_APPROVED(),
-            )
-        return name
+    for approval in given(request, workspace.desired_at(workspace.commit_of(None)).approvals_by_request):
+        condition = find_condition(approval.conditions, APPROVED)
+        if condition is not None and condition.status is Status.FALSE:
+            return approval.key.name
     return None

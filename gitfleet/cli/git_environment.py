@@ -6,17 +6,13 @@ import os
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from gitfleet.cli.messages import say
 from gitfleet.cli.texts import CliText
 from gitfleet.errors import BadInput
-from gitfleet.formats.near_names import did_you_mean
 from gitfleet.settings import GitCredentials, GitHubApp
 
 _APP = ("GITFLEET_GITHUB_APP_ID", "GITFLEET_GITHUB_APP_INSTALLATION_ID", "GITFLEET_GITHUB_APP_KEY_FILE")
 _PROXIES = ("http", "https", "socks5", "socks5h")
 _LONGEST_SECONDS = 3600.0
-_PREFIX = "GITFLEET_GIT_"
-_KNOWN = frozenset(_PREFIX + name for name in ("CA_FILE", "PASSWORD", "PASSWORD_FILE", "PROXY", "TIMEOUT", "USERNAME"))
 
 
 def git_credentials() -> GitCredentials:
@@ -37,14 +33,6 @@ def git_credentials() -> GitCredentials:
         ca_file=_file("GITFLEET_GIT_CA_FILE"),
         proxy=proxy,
     )
-
-
-def warn_of_unknown_variables() -> None:
-    """Say of each variable with the prefix of git's that it counts for nothing; its value is not repeated."""
-    for name in sorted(os.environ):
-        if name.startswith(_PREFIX) and name not in _KNOWN:
-            meant = did_you_mean(name, _KNOWN, f"there are {', '.join(sorted(_KNOWN))}")
-            say(CliText.WARNING_VARIABLE_COUNTS_NOTHING(name=name, meant=meant))
 
 
 def git_seconds() -> float:

@@ -26,7 +26,6 @@ from gitfleet.errors import GitfleetError
 
 _LAST_SECONDS = 0.5
 _MOST_CAUSES = 10
-_LONGEST_ARGUMENT = 100
 COMPLETION = "_GITFLEET_COMPLETE"
 """What a shell sets to ask for completions (click's convention)."""
 EXIT_FAULT, EXIT_UNEXPECTED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 3, 64, 130
@@ -64,7 +63,7 @@ def run(arguments: list[str]) -> int:
         outcome = app.main(args=arguments, prog_name="gitfleet", complete_var=COMPLETION, standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
-        return _click_failed(error, arguments)
+        return _click_failed(error)
     except click.exceptions.Exit as error:
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
@@ -76,17 +75,17 @@ def run(arguments: list[str]) -> int:
     except OutputLost as lost:
         return _lost(lost)
     except GitfleetError as error:
-        say(f"error: {_shortened(str(error), arguments)}")
+        say(f"error: {error}")
         if error.hint:
-            say(f"hint: {_shortened(error.hint, arguments)}")
+            say(f"hint: {error.hint}")
         return EXIT_FAULT
     except Exception as error:  # noqa: BLE001 - a defect of ours: say where the report is, show no traceback
         return _unexpected(error, arguments)
     return outcome if isinstance(outcome, int) else 0
 
 
-def _click_failed(error: click.ClickException, arguments: list[str]) -> int:
-    say(f"error: {_sentence(_shortened(error.format_message(), arguments))}")
+def _click_failed(error: click.ClickException) -> int:
+    say(f"error: {_sentence(error.format_message())}")
     if not isinstance(error, click.UsageError):
         return EXIT_FAULT
     say(CliText.HINT_HELP_SHOWS(command_path=error.ctx.command_path if error.ctx else "gitfleet"))
@@ -126,15 +125,6 @@ def saved_report(arguments: list[str], error: BaseException) -> Path:
     with tempfile.NamedTemporaryFile("w", prefix="gitfleet-report-", suffix=".txt", delete=False) as file:
         file.write("\n\n".join(parts))
     return Path(file.name)
-
-
-def _shortened(text: str, arguments: list[str]) -> str:
-    """The text with no argument repeated beyond its first characters."""
-    for word in arguments:
-        for argument in (word, word.partition("=")[2]):
-            if len(argument) > _LONGEST_ARGUMENT:
-                text = text.replace(argument, f"{argument[:_LONGEST_ARGUMENT]}…")
-    return text
 
 
 def _sentence(text: str) -> str:

@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any, Protocol, TypedDict, TypeVar, Unpack, cast
 
 import click
 
-from gitfleet.cli.git_environment import git_credentials, git_seconds, warn_of_unknown_variables
+from gitfleet.cli.git_environment import git_credentials, git_seconds
 from gitfleet.cli.messages import say
 from gitfleet.cli.texts import CliText
 from gitfleet.errors import MissingPart
@@ -150,18 +151,13 @@ def cache_dir_for(repo: str, chosen: Path | None) -> Path:
     warning; MissingPart where there is no temporary directory either."""
     if chosen is not None:
         return chosen
-    try:
+    with suppress(RuntimeError, OSError):
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    except RuntimeError:
-        return _temporary_cache(CliText.NO_HOME_FOLDER_KEEP_CACHE())
-    folder = base / "gitfleet" / "repos" / _folder_name(repo)
-    try:
+        folder = base / "gitfleet" / "repos" / _folder_name(repo)
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        return _temporary_cache(CliText.CACHE_FOLDER_CANNOT_MADE(folder=folder, strerror=error.strerror))
-    return (
-        folder if os.access(folder, os.W_OK) else _temporary_cache(CliText.CACHE_FOLDER_CANNOT_WRITTEN(folder=folder))
-    )
+        if os.access(folder, os.W_OK):
+            return folder
+    return _temporary_cache()
 
 
 def _folder_name(repo: str) -> str:
@@ -169,7 +165,7 @@ def _folder_name(repo: str) -> str:
     return hashlib.sha256(where.encode()).hexdigest()[:16]
 
 
-def _temporary_cache(why: str) -> Path:
+def _temporary_cache() -> Path:
     """A folder that is removed when the command ends."""
     import tempfile
 
@@ -179,8 +175,8 @@ def _temporary_cache(why: str) -> Path:
         made = tempfile.TemporaryDirectory(prefix="gitfleet-cache-", ignore_cleanup_errors=True)
     except OSError as error:
         hint = CliText.MOUNT_FOLDER_WRITTEN_POD_EMPTYDIR()
-        raise MissingPart(CliText.NO_TEMPORARY_DIRECTORY(why=why), hint=hint) from error
-    say(CliText.WARNING_TEMPORARY_ONE_USED(why=why))
+        raise MissingPart(CliText.NO_FOLDER_FOR_CACHE(), hint=hint) from error
+    say(CliText.WARNING_TEMPORARY_CACHE())
     return Path(click.get_current_context().with_resource(made))
 
 
@@ -316,7 +312,6 @@ class ProcessOptions(ForgeOptions, total=False):
 def settings_for(repo: str, **chosen: Unpack[ProcessOptions]) -> Settings:
     """The settings of one process from its options and environment."""
     cache_dir = cache_dir_for(repo, chosen.get("cache_dir"))
-    warn_of_unknown_variables()
     # One cache may be chosen for several fleets, whose clusters of the same name are not the same.
     simulated = cache_dir / "simulated" / (_folder_name(repo) if chosen.get("cache_dir") else "")
     return Settings(

@@ -16,15 +16,12 @@ class CliText(TextTable):
     APPLIED_NOT_AVAILABLE = "applied, not available"
     BASE_ASKS_NO_CLUSTER = "--base counts what a commit has as there: it cannot go with --clusters {clusters}"
     BLOCKED_CHANGES_NOTHING = "blocked: {placement} changes nothing on {tuple}: {message}"
-    CACHE_FOLDER_CANNOT_MADE = "the cache folder {folder} cannot be made: {strerror}"
-    CACHE_FOLDER_CANNOT_WRITTEN = "the cache folder {folder} cannot be written"
     CANNOT_READ = "{shown} cannot be read: {strerror}"
     CANNOT_ROLLED_OUT = "{count} cannot be rolled out"
     CANNOT_USED = "{directory} cannot be used: {strerror}"
     CANNOT_WRITTEN = "{file} cannot be written: {strerror}"
     CARRY_AGENT_BRANCHES_FILES = "Carry an agent's branches in files, where no link is."
     CHANGE_POLICY_ADD_TAINT_CLUSTER = "change its policy, or add a taint to the cluster"
-    CHANGE_STATUS_APPROVED = "change the status of Approved there, and commit it"
     CHOOSE_ANOTHER_FOLDER = "choose another folder; --ci adds checks of pull requests to this fleet"
     CLUSTERS_STILL_MOVING = "clusters are still moving"
     CLUSTER_IS = "The cluster is {row}: {row_2}"
@@ -157,8 +154,8 @@ class CliText(TextTable):
     NO_COMMAND = 'there is no command "{args}"; {meant}'
     NO_CONDITION = '"{text}" is no condition; {meant}'
     NO_DIFFERENCE = "no difference in {count}"
+    NO_FOLDER_FOR_CACHE = "neither the user's cache folder nor a temporary one can be written"
     NO_HOLD = 'there is no hold "{name}"'
-    NO_HOME_FOLDER_KEEP_CACHE = "there is no home folder to keep the cache in"
     NO_LONGER_PICKED = "no longer picked"
     NO_MANIFEST_CHANGES = "No manifest changes; {count} to scale down."
     NO_NUMBER_STANDS_ADDRESS_INSTALLATION = "{app} is no number: it stands in the address of the installation's page"
@@ -166,7 +163,6 @@ class CliText(TextTable):
     NO_REPORT_COULD_SAVED = "no report could be saved ({strerror}): set TMPDIR to a folder that can be written"
     NO_RESOURCES_FOUND = "No resources found"
     NO_SNAPSHOT_YET = "no snapshot yet"
-    NO_TEMPORARY_DIRECTORY = "{why}, and there is no temporary directory"
     NO_TEXT_PUT_PULL_REQUEST = "there is no text to put on the pull request"
     NO_VARIANT = "no variant matches, so the cluster gets nothing of the folder"
     NO_WORK_TREE_READ_HERE = "{repo} has no work tree that can be read here"
@@ -192,7 +188,6 @@ class CliText(TextTable):
     RECONCILE_ONCE_UNTIL_SETTLED = "Reconcile: once, until settled, or continuously."
     RECONCILE_ONE_CLUSTER_FROM_WITHIN = "Reconcile one cluster from within, by git alone."
     REFUSED_PLUG = "It was refused by the plug-in {row}."
-    REJECTS_FILE_NOT_GITFLEET_WRITE = "{origin}:{line} rejects {request}, and its file is not gitfleet's to write"
     RENAMED_NOW_KEEPS = "renamed: {placement} is {placement_name} now, and keeps what it has"
     REPORT_IS = "the report is {saved_report}"
     REPO_NO_URL_PATH_OWNER = "REPO is no URL with a path OWNER/NAME: name the repository with --forge-repo"
@@ -207,7 +202,6 @@ class CliText(TextTable):
     ROLL_BACK_SNAPSHOT = "Roll back {placement} to snapshot {index}"
     RUN_MAIN_JOB_SIMULATED_CLUSTERS = "Run the main job on simulated clusters and show the result."
     RUN_OVER_NO_ANSWER_CHANGES = 'run "{run}" is over, no answer changes it any more'
-    RUN_STOPPED_GOES_ONLY_SPEC = "; the run is stopped, and goes on only with spec.state Run"
     RUN_WAITS_NO_APPROVAL_STAGE = 'run "{run}" waits for no approval of a stage "{stage}"'
     RUN_WHOLE_ROLLOUT_VIRTUAL_TIME = "Run a whole rollout in virtual time."
     SAY_WHY_EACH_CLUSTER_PICKED = "Say why each cluster was picked, refused or waits."
@@ -223,7 +217,7 @@ class CliText(TextTable):
     SHOW_ONE_OBJECT_CONDITIONS = "Show one object with its conditions."
     SHOW_RECONCILE_WOULD = "Show what a reconcile would do, and why."
     SNAPSHOTS_COMPARES_TWO_SNAPSHOTS = "--snapshots compares two snapshots, and takes neither a cluster nor --rev"
-    STAGE_RUN_SNAPSHOT = "{verb}s stage {stage} of run {run}, with snapshot {snapshot_index}{after}"
+    STAGE_RUN_SNAPSHOT = "{verb}s stage {stage} of run {run}, with snapshot {snapshot_index}"
     STAND_WATCHED_BRANCH = "{listed_as} stand on the watched branch, not on the state branch"
     STARTS_RECONCILES_ONCE_LEADS = "starts and reconciles once it leads"
     STDOUT_CANNOT_WRITTEN = "stdout cannot be written: {strerror}"
@@ -239,10 +233,9 @@ class CliText(TextTable):
     UP_DATE_BUT_HELD_REMOVALS = "up to date but for held removals"
     VARIABLE_FORGE_TOKEN_ENV_NOT = "the variable {variable} of --forge-token-env is not set"
     WARNING_CLONE_NO_STATE_BRANCH = "warning: this clone has no state branch of its own, and its remote {remote} has one; `git remote get-url {remote}` says what to name as REPO (or -C)"
-    WARNING_TEMPORARY_ONE_USED = (
-        "warning: {why}; a temporary one is used, so everything is fetched and read again each time"
+    WARNING_TEMPORARY_CACHE = (
+        "warning: there is no cache folder that can be written, so everything is fetched and read again each time"
     )
-    WARNING_VARIABLE_COUNTS_NOTHING = "warning: the variable {name} counts for nothing; {meant}"
     WAS_ALREADY_AT = "was already at"
     WEBHOOK_GIVEN_TWICE = "--webhook {twice} is given twice: put both secrets into one file, one on each line"
     WEBHOOK_NO_PROVIDER_FILE_ONE = "--webhook {given} is no PROVIDER=FILE with one of {providers}"

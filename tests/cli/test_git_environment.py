@@ -10,10 +10,8 @@ import pytest
 from gitfleet.cli.git_environment import git_credentials, git_seconds
 from gitfleet.cli.options import forge_settings
 from gitfleet.cli.texts import CliText
-from gitfleet.formats.texts import FormatsText
 from gitfleet.settings import GitCredentials, GitHubApp
 from tests.cli.conftest import Shell
-from tests.texts import part
 
 APP = {
     "GITFLEET_GITHUB_APP_ID": "4711",
@@ -72,23 +70,6 @@ def test_what_does_not_go_together_is_one_sentence(
         monkeypatch.setenv(name, value)
     ended = gitfleet("validate", tmp_path)
     assert ended.code == 1 and words in ended.err and SECRET not in ended.err and "Traceback" not in ended.err
-
-
-def test_a_variable_that_is_misspelt_is_a_warning(
-    monkeypatch: pytest.MonkeyPatch, gitfleet: Shell, fleet: Path
-) -> None:
-    monkeypatch.setenv("GITFLEET_GIT_PASWORD", SECRET)
-    monkeypatch.setenv("GITFLEET_GIT_TIMEOUT", "60")
-    ended = gitfleet("validate", fleet)
-    sentence = CliText.WARNING_VARIABLE_COUNTS_NOTHING(
-        name="GITFLEET_GIT_PASWORD", meant=FormatsText.YOU_MEAN(near="GITFLEET_GIT_PASSWORD")
-    )
-    assert (
-        ended.code == 0
-        and ended.err.count(sentence) == 1
-        and ended.err.count(part(CliText.WARNING_VARIABLE_COUNTS_NOTHING)) == 1
-    )
-    assert SECRET not in ended.err
 
 
 def test_the_time_for_one_fetch(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -201,7 +201,7 @@ def test_the_answer_is_bound_to_the_request(gitfleet: Shell, moving: Path) -> No
     assert row.split()[:3] == ["go-before-all", "go", "all"]
     request = yaml.safe_load(git(moving, "show", "gitfleet/state:approvals/go-before-all.yaml"))
     told = gitfleet("approve", "go", "all", "-C", moving)
-    assert CliText.STAGE_RUN_SNAPSHOT(verb="approve", stage="all", run="go", snapshot_index="", after="0") in told.err
+    assert CliText.STAGE_RUN_SNAPSHOT(verb="approve", stage="all", run="go", snapshot_index="0") in told.err
     written = yaml.safe_load(git(moving, "show", "main:approvals/go-before-all.yaml"))
     assert (
         written["metadata"]["annotations"]["gitfleet.dev/digest"]

@@ -174,14 +174,6 @@ def test_a_revision_that_counts_from_another_says_what_is_wanted(gitfleet: Shell
         assert "counts from another revision" in ended.err and "`git rev-parse`" in ended.err
 
 
-def test_a_long_argument_is_not_repeated_whole(gitfleet: Shell, fleet: Path) -> None:
-    long = "x" * 5000
-    for words in ((long,), ("get", long, "-C", fleet), ("explain", long, "-C", fleet), ("validate", f"--rev={long}")):
-        ended = gitfleet(*words)
-        assert ended.code in (1, 64)
-        assert "x" * 50 in ended.err and "x" * 101 not in ended.err
-
-
 def test_an_unexpected_error_is_3_and_its_report_is_saved(
     gitfleet: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
