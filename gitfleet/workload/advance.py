@@ -17,7 +17,7 @@ from gitfleet.model.rolling import wait_for
 from gitfleet.workload.cases import Advanced
 from gitfleet.workload.finding import named_by, placement_of
 from gitfleet.workload.lookup import Lookup, Request, record_of
-from gitfleet.workload.on_cluster import Turn, on_cluster
+from gitfleet.workload.on_cluster import on_cluster
 from gitfleet.workload.phases import message_of, phase_of
 from gitfleet.workload.seam import Advance
 from gitfleet.workload.texts import WorkloadText
@@ -70,8 +70,8 @@ def _advance_one(key: NamespacedName, result: _Result, failures: Failures) -> Ro
             previous.get(name, ClusterRolloutStatus(cluster=name)),
             Subject("WorkloadRollout", str(key), name),
         )
-        turn, fallback = Turn(first, renewed), Advanced(status=status)
-        advanced = failures.contain(subject, fallback, on_cluster, record, status, turn, result.lookup)
+        at = (record, status, first, renewed, result.lookup)
+        advanced = failures.contain(subject, Advanced(status=status), on_cluster, *at)
         if advanced is None:
             continue
         statuses.append(advanced.status)

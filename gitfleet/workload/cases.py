@@ -33,11 +33,10 @@ from gitfleet.workload.handlers.values import Autoscaler
 class Case:
     """One rollout on one cluster. `template` identifies the newest content of the target, `wanted_digest` its manifest
     and `snapshot` the one that the cluster has of the placement that the rollout names ("" for none); `applied` says
-    that the target has been applied as it is wanted, `owned` that it is gitfleet's, `taken_over` that somebody else had
-    made it; `turn` why another cluster comes first ("": it is this one's turn); `renewed` that the plan is another one
-    than in the pass before, or the file came back; `goes_back` that the target is to be deleted while a source is to
-    stay; `mixed` that another rollout has left it with pods of two contents; `emptied` what keeps no pods where the
-    rollout names other workloads from now on; `refused` which of its steps the pass before could not carry out."""
+    that the target has been applied as it is wanted; `turn` why another cluster comes first ("": it is this one's
+    turn); `renewed` that the plan is another one than in the pass before, or the file came back; `goes_back` that the
+    target is to be deleted while a source is to stay; `emptied` what keeps no pods where the rollout names other
+    workloads from now on; `refused` which of its steps the pass before could not carry out."""
 
     record: RolloutRecord
     status: ClusterRolloutStatus
@@ -54,10 +53,7 @@ class Case:
     templates: Mapping[NamespacedName, MetricTemplate] = field(default_factory=dict)
     turn: str = ""
     goes_back: bool = False
-    mixed: bool = False
     emptied: tuple[EmptiedWorkload, ...] = ()
-    owned: bool = True
-    taken_over: bool = False
     renewed: bool = False
     refused: tuple[RefusedStep, ...] = ()
 

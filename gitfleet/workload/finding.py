@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 from gitfleet.api.objects import Identity, JsonObject, Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
@@ -19,9 +18,6 @@ from gitfleet.model.state import PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.workload.handlers import Handlers, WorkloadHandler
 from gitfleet.workload.texts import WorkloadText
-
-TARGET_REVISION: Final = "targetRevision"
-SOURCE_REVISION: Final = "sourceRevision"
 
 
 class NotFoundHere(Exception):
@@ -117,11 +113,11 @@ def _of_snapshots(
     def is_movable(key: ObjectKey) -> bool:
         return key.group_kind in handlers and policy.reaches(record.key.namespace, key.namespace)
 
-    manifest = _workload_in(record, placement, TARGET_REVISION, is_movable)
+    manifest = _workload_in(record, placement, record.target_revision, is_movable)
     target = manifest.key
     sources: tuple[ObjectKey, ...] = ()
     if record.source_revision is not None:
-        source = _workload_in(record, placement, SOURCE_REVISION, is_movable).key
+        source = _workload_in(record, placement, record.source_revision, is_movable).key
         sources = () if source.identity == target.identity else (source,)
     handler = _handler(target, sources, handlers)
     template = template_id(handler, manifest.body)
@@ -151,17 +147,12 @@ def template_id(handler: WorkloadHandler, body: JsonObject) -> str:
 
 
 def _workload_in(
-    record: RolloutRecord, placement: PlacementRecord, field_name: str, is_movable: Callable[[ObjectKey], bool]
+    record: RolloutRecord, placement: PlacementRecord, index: str | None, is_movable: Callable[[ObjectKey], bool]
 ) -> Manifest:
-    """The one workload of the snapshot that a field of the rollout names."""
-    index = record.target_revision if field_name == TARGET_REVISION else record.source_revision
+    """The one workload of a snapshot of the placement."""
     snapshot = next((candidate for candidate in placement.resource_snapshots if str(candidate.index) == index), None)
     key, components = placement.placement.key, record.component_list
-    name, newest = WorkloadText.SNAPSHOT_PLACEMENT(index=index, key=key), placement.latest_resources
-    if newest is not None and index is not None and int(index) > newest.index:
-        raise NotFoundHere(
-            WorkloadText.PLACEMENT_NO_SNAPSHOT_YET(key=key, index=index, newest=newest.index, why=field_name)
-        )
+    name = WorkloadText.SNAPSHOT_PLACEMENT(index=index, key=key)
     if snapshot is None or snapshot.manifests is None:
         raise NotFoundHere(WorkloadText.NOT_KEPT_NAME_ONE_GITFLEET(name=name))
     matches = [
@@ -169,13 +160,12 @@ def _workload_in(
         for manifest in snapshot.manifests
         if is_movable(manifest.key) and _is_component(manifest.body, components)
     ]
-    if len(matches) == 1:
-        return matches[0]
-    if not matches:
-        named = f" {components[0]}" if components else ""
-        home = record.key.namespace
-        raise NotFoundHere(WorkloadText.NO_WORKLOAD_KIND_ROLLOUT_MOVE(name=name, named=named, home=home))
-    raise NotFoundHere(WorkloadText.WORKLOADS_NAME_ONE_COMPONENTLIST(name=name, count=len(matches)))
+    if len(matches) != 1:
+        named, home = f" {components[0]}" if components else "", record.key.namespace
+        raise NotFoundHere(
+            WorkloadText.WORKLOADS_NAME_ONE_COMPONENTLIST(name=name, count=len(matches), named=named, home=home)
+        )
+    return matches[0]
 
 
 def _is_component(body: JsonObject, components: Sequence[str]) -> bool:

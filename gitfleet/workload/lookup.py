@@ -9,9 +9,9 @@ from datetime import datetime
 from functools import cached_property
 
 from gitfleet.api.metrics import MetricTemplate
-from gitfleet.api.objects import Identity, JsonObject, Manifest, ObjectKey
+from gitfleet.api.objects import Identity, JsonObject, Manifest
 from gitfleet.api.values import NamespacedName
-from gitfleet.api.workload_records import MIXED, ClusterRolloutStatus, RollingState, RolloutMode, RolloutRecord
+from gitfleet.api.workload_records import ClusterRolloutStatus, RollingState, RolloutMode, RolloutRecord
 from gitfleet.api.workload_rollouts import AppRollout, RolloutTrait, WorkloadRollout
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.operations import RefusedStep
@@ -50,7 +50,6 @@ class Lookup:
     shrunk: dict[Identity, set[str]] = field(default_factory=dict)
     """Those on which it has got them."""
     _placed: dict[str, PlacedObjects] = field(default_factory=dict)
-    _owned: dict[str, frozenset[Identity]] = field(default_factory=dict)
     _templates: dict[str, str] = field(default_factory=dict)
 
     def claim(self, record: RolloutRecord, status: ClusterRolloutStatus) -> None:
@@ -99,19 +98,6 @@ class Lookup:
                 named[rollout.target.identity].add(key)
         return named
 
-    def is_mixed(self, record: RolloutRecord, cluster: str, workloads: NamedWorkloads) -> bool:
-        """Whether another rollout has left the target with pods of two contents."""
-        return bool(self._mixed.get((cluster, workloads.target), set()) - {record.key})
-
-    @cached_property
-    def _mixed(self) -> Mapping[tuple[str, ObjectKey | None], set[NamespacedName]]:
-        mixed = defaultdict[tuple[str, ObjectKey | None], set[NamespacedName]](set)
-        for key, record in self.request.state.rollouts.items():
-            for status in record.clusters:
-                if status.last_template == MIXED:
-                    mixed[status.cluster, status.target].add(key)
-        return mixed
-
     def claimed_by_other(self, record: RolloutRecord, cluster: str, workloads: NamedWorkloads) -> str:
         """Why the workloads are not this rollout's to move, "" where they are."""
         for key in (workloads.target, *workloads.sources):
@@ -119,12 +105,6 @@ class Lookup:
             if owner != record.key:
                 return WorkloadText.ROLLOUT_MOVES_LET_ONE_ROLLOUT(other=owner, key=key)
         return ""
-
-    def is_owned(self, cluster: str, key: ObjectKey) -> bool:
-        """Whether an object is gitfleet's: what a placement left on the cluster is not."""
-        if cluster not in self._owned:
-            self._owned[cluster] = frozenset(own.identity for own in self.request.state.inventory.get(cluster, {}))
-        return key.identity in self._owned[cluster]
 
     def refused(self, record: RolloutRecord, status: ClusterRolloutStatus) -> tuple[RefusedStep, ...]:
         """Which of its steps on a cluster the pass before could not carry out."""
@@ -178,11 +158,6 @@ class Lookup:
             return True
         entry = self.request.state.inventory.get(cluster, {}).get(manifest.key)
         return entry is not None and entry.uid is not None and entry.applied_digest == manifest.digest
-
-    def is_taken_over(self, cluster: str, manifest: Manifest | None) -> bool:
-        """Whether somebody else made what a manifest was applied to."""
-        entry = self.request.state.inventory.get(cluster, {}).get(manifest.key) if manifest is not None else None
-        return entry is not None and entry.taken_over
 
 
 Templates = Mapping[NamespacedName, MetricTemplate]

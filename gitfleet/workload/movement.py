@@ -35,10 +35,11 @@ def movement(
     observations: Mapping[str, ClusterObservation],
     handlers: Handlers,
     now: datetime,
+    policy: PlacingPolicy,
     failures: Failures,
 ) -> Movement:
-    """What each record holds and does on each of its clusters that answers. Where one fails, or where not all that it
-    names was read, nothing is written to its workloads, and none of them goes."""
+    """What each record holds and does on each of its clusters that answers. Where one fails, may not move what it
+    names, or where not all of that was read, nothing is written to its workloads, and none of them goes."""
     fields_by_cluster: dict[str, dict[Identity, RolloutFields]] = {}
     steps: list[RolloutWrite] = []
     placed: dict[str, PlacedObjects] = {}
@@ -51,7 +52,7 @@ def movement(
             if status.cluster not in placed:
                 placed[status.cluster] = PlacedObjects.of(works.get(status.cluster, ()))
             subject = Subject("WorkloadRollout", str(key), status.cluster)
-            on = (record, status, placed[status.cluster], observation, handlers, now)
+            on = (record, status, placed[status.cluster], observation, handlers, now, policy)
             moving = failures.contain(
                 subject, _untouched(record, status, WorkloadText.CANNOT_JUDGED()), _on_cluster, *on
             )
@@ -59,30 +60,6 @@ def movement(
                 fields_by_cluster.setdefault(status.cluster, {}).update(moving.fields.get(status.cluster, {}))
                 steps += moving.steps
     return Movement(fields=fields_by_cluster, steps=tuple(steps))
-
-
-def permitted(moving: Movement, rollouts: Mapping[NamespacedName, RolloutRecord], policy: PlacingPolicy) -> Movement:
-    """What rollouts set and do, without the steps of those that may not move what they name: nothing is written to
-    their workloads."""
-    denied: dict[tuple[NamespacedName, str], str] = {}
-    for key, record in rollouts.items():
-        for status in record.clusters:
-            keys = filter(None, (status.target, *status.sources, *status.named))
-            if why := denial(policy, record, keys):
-                denied[key, status.cluster] = why
-    if not denied:
-        return moving
-
-    def judged(fields: RolloutFields, cluster: str) -> RolloutFields:
-        why = denied.get((fields.rollout, cluster))
-        return fields if why is None else replace(fields, fields={}, stays=True, untouched=why)
-
-    fields_by_cluster = {
-        cluster: {identity: judged(fields, cluster) for identity, fields in objects.items()}
-        for cluster, objects in moving.fields.items()
-    }
-    steps = tuple(step for step in moving.steps if (step.rollout, step.cluster) not in denied)
-    return Movement(fields=fields_by_cluster, steps=steps)
 
 
 def _is_active(status: ClusterRolloutStatus) -> bool:
@@ -99,10 +76,13 @@ def _on_cluster(
     observation: ClusterObservation,
     handlers: Handlers,
     now: datetime,
+    policy: PlacingPolicy,
 ) -> Movement | None:
     target = status.target
     if target is None:
         return None
+    if why := denial(policy, record, (target, *status.sources, *status.named)):
+        return _untouched(record, status, why)
     if target.group_kind not in handlers:
         return _untouched(record, status, WorkloadText.NO_HANDLER_INSTALLED(group_kind=target.group_kind))
     workloads = NamedWorkloads(target=target, sources=status.sources, handler=handlers[target.group_kind])

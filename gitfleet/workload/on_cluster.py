@@ -27,25 +27,21 @@ from gitfleet.workload.texts import WorkloadText
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """`first` says which cluster comes first ("" where it is this one's turn), `renewed` that the plan is another one
-    than in the pass before, or that the file came back."""
-
-    first: str
-    renewed: bool
-
-
-@dataclass(frozen=True, slots=True)
 class _OnCluster:
-    """One rollout on one cluster, and what it names there."""
+    """One rollout on one cluster, and what it names there; `first` says which cluster comes first ("": it is this one's
+    turn), `renewed` that the plan is another one than in the pass before, or that the file came back."""
 
     record: RolloutRecord
     status: ClusterRolloutStatus
     workloads: NamedWorkloads
     placed: PlacedObjects
+    first: str
+    renewed: bool
 
 
-def on_cluster(record: RolloutRecord, status: ClusterRolloutStatus, turn: Turn, lookup: Lookup) -> Advanced | None:
+def on_cluster(
+    record: RolloutRecord, status: ClusterRolloutStatus, first: str, renewed: bool, lookup: Lookup
+) -> Advanced | None:
     """One pass of one rollout on one cluster; None where nothing of it is left there."""
     request, name = lookup.request, status.cluster
     observation, placed = request.inputs.observations.get(name), lookup.placed_on(name)
@@ -75,8 +71,8 @@ def on_cluster(record: RolloutRecord, status: ClusterRolloutStatus, turn: Turn, 
     except NotFoundHere as not_read:
         return _waits(status, str(not_read), request.inputs.now)
     if seen.target is not None and workloads.target == status.target and lacks_pods(workloads, status, observation):
-        return _waits(status, WorkloadText.PODS_COULD_NOT_READ(target=workloads.target), request.inputs.now)
-    return _over_seen(_OnCluster(record, status, workloads, placed), seen, turn, lookup)
+        return _waits(status, WorkloadText.PODS_NOT_READ(target=workloads.target), request.inputs.now)
+    return _over_seen(_OnCluster(record, status, workloads, placed, first, renewed), seen, lookup)
 
 
 def _without_workloads(
@@ -89,7 +85,7 @@ def _without_workloads(
     return replace(_waits(status, str(unknown), now), asks=not named and not status.is_over)
 
 
-def _over_seen(at: _OnCluster, seen: Workloads, turn: Turn, lookup: Lookup) -> Advanced | None:
+def _over_seen(at: _OnCluster, seen: Workloads, lookup: Lookup) -> Advanced | None:
     """The same, where all that it names was read."""
     record, status, workloads, placed = at.record, at.status, at.workloads, at.placed
     target, now = placed.manifests.get(workloads.target.identity), lookup.request.inputs.now
@@ -113,7 +109,7 @@ def _over_seen(at: _OnCluster, seen: Workloads, turn: Turn, lookup: Lookup) -> A
             return replace(_asked(status, why, now), asks=asks)
         why = _awaited(workloads, seen, needed)
         return _asked(status, why, now) if why else None
-    return _advanced(_case(at, seen, turn, lookup, goes_back=goes_back))
+    return _advanced(_case(at, seen, lookup, goes_back=goes_back))
 
 
 def _awaited(workloads: NamedWorkloads, seen: Workloads, needed: Needed) -> str:
@@ -149,7 +145,7 @@ def _without_target(at: _OnCluster, seen: Workloads, lookup: Lookup) -> Advanced
     return _asks(status, WorkloadText.NOT_CLUSTER(target=workloads.target), now)
 
 
-def _case(at: _OnCluster, seen: Workloads, turn: Turn, lookup: Lookup, *, goes_back: bool) -> Case:
+def _case(at: _OnCluster, seen: Workloads, lookup: Lookup, *, goes_back: bool) -> Case:
     """All that the state machine depends on."""
     record, status, workloads, placed = at.record, at.status, at.workloads, at.placed
     target, placement, name = placed.manifests.get(workloads.target.identity), placement_of(record), status.cluster
@@ -165,15 +161,12 @@ def _case(at: _OnCluster, seen: Workloads, turn: Turn, lookup: Lookup, *, goes_b
         wanted_digest=_wanted_digest(workloads, placed),
         snapshot=placed.snapshots.get(placement, "") if placement is not None else "",
         applied=lookup.is_applied(name, target),
-        owned=target is not None or lookup.is_owned(name, workloads.target),
-        taken_over=lookup.is_taken_over(name, target),
         now=lookup.request.inputs.now,
         answers=lookup.request.inputs.answers,
         templates={template.key: template for template in record.templates},
-        turn=turn.first or lookup.claimed_by_other(record, name, workloads),
-        renewed=turn.renewed or (status.is_over and bool(status.let_go) and not record.removing),
+        turn=at.first or lookup.claimed_by_other(record, name, workloads),
+        renewed=at.renewed or (status.is_over and bool(status.let_go) and not record.removing),
         goes_back=goes_back,
-        mixed=lookup.is_mixed(record, name, workloads),
         emptied=emptied,
         refused=lookup.refused(record, status),
         gate=lookup.passage,

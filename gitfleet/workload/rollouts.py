@@ -19,7 +19,7 @@ from gitfleet.workload.cases import needs_pods
 from gitfleet.workload.finding import named_snapshots
 from gitfleet.workload.handlers import Handlers
 from gitfleet.workload.lookup import Request
-from gitfleet.workload.movement import movement, permitted
+from gitfleet.workload.movement import movement
 from gitfleet.workload.seam import Advance, Gate, Movement, Rollouts, Works
 
 
@@ -59,8 +59,8 @@ class HandledRollouts(Rollouts):
         return advance_workloads(Request(state, works_before, works, inputs, self._handlers, gate), failures)
 
     def movement(self, state: FleetState, works: Works, inputs: Inputs, failures: Failures) -> Movement:
-        moving = movement(state.rollouts, works, inputs.observations, self._handlers, inputs.now, failures)
-        return permitted(moving, state.rollouts, inputs.desired.config.policy)
+        policy = inputs.desired.config.policy
+        return movement(state.rollouts, works, inputs.observations, self._handlers, inputs.now, policy, failures)
 
 
 def _statuses(state: FleetState) -> Iterator[ClusterRolloutStatus]:

@@ -48,23 +48,17 @@ class WorkloadText(TextTable):
     NOT_ABOUT_WORKLOAD_YET = "it is not about this workload yet"
     NOT_APPLIED_YET_WANTED = "{target} has not been applied yet as it is wanted"
     NOT_CLUSTER = "{target} is not on the cluster"
-    NOT_CLUSTER_YET_2 = "{target} is not on the cluster yet"
-    NOT_KEPT_NAME_ONE_GITFLEET = "{name} is not kept; name one that `gitfleet get snapshots` lists"
+    NOT_KEPT_NAME_ONE_GITFLEET = "{name} is not there; name one that `gitfleet get snapshots` lists"
     NOT_OBSERVED_YET = "{key} was not observed yet"
     NO_HANDLER_INSTALLED = "no handler of {group_kind} is installed"
     NO_LONGER_REVISION_BEFORE = "{name_of} no longer has the revision of before; give its template back in the manifest"
     NO_LONGER_TEMPLATE_BEFORE = "{name_of} no longer has the template of before; give it back in its manifest"
     NO_PLACEMENT_ANY_MORE = "no placement has {target} any more"
     NO_PLACEMENT_NAME_ONE_PLACEMENTREF = "there is no placement {key}; name one in placementRef"
-    NO_WORKLOAD_KIND_ROLLOUT_MOVE = (
-        "{name} has no workload{named} of a kind that a rollout can move in namespace {home}"
-    )
     NO_WORKLOAD_ROLLOUT_ONCE = "no workload rollout is in {rolling} and {batch} at once"
     PAUSED_SET_PAUSED_FALSE = "it is paused; set paused to false"
-    PLACEMENT_NO_SNAPSHOT_YET = "placement {key} has no snapshot {index} yet; its newest is {newest}: correct {why}"
     PODS_ASKS = "{live} has {there} pods and asks for {wanted}"
     PODS_BOTH_CONTENTS_ITSELF = "{name_of} has pods of both contents itself; leave sourceRef out"
-    PODS_COULD_NOT_READ = "the pods of {target} could not be read"
     PODS_NOT_READ = "the pods of {target} were not read"
     PODS_OLDER_CONTENT = "{old} pods have the older content, {most} may have it"
     PODS_READY = "{ready} of {wanted} pods of {live} are ready"
@@ -87,6 +81,8 @@ class WorkloadText(TextTable):
         "{name_of} upgrades its pods from the highest ordinal down: podList must name {names}{part}"
     )
     WEBHOOK_NOT_ANSWERED_YET = "webhook {hook} has not answered yet"
-    WORKLOADS_NAME_ONE_COMPONENTLIST = "{name} has {count} workloads; name one of them in componentList"
+    WORKLOADS_NAME_ONE_COMPONENTLIST = (
+        "{name} has {count} workloads{named} that a rollout can move in namespace {home}; name one in componentList"
+    )
     WORKLOAD_ROLLOUT_CANNOT_EVENT = "a workload rollout in {phase} cannot have the event {event}"
     WRITE_MANIFEST_BACK = "{gone}; write its manifest back, or name another target"

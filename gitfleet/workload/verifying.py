@@ -36,8 +36,8 @@ def has_template(handler: WorkloadHandler, manifest: JsonObject, live: LiveObjec
 
 def adopted(case: Case) -> Case:
     """The first sight of the workloads: what has its newest content already has nothing to roll out until that
-    changes. Where an object of somebody else's was taken over before it was seen, it is not known what it had. Pods of
-    older content are what a rollout left half way, as its cluster went, or what nobody has rolled out yet."""
+    changes. Pods of older content are what a rollout left half way, as its cluster went, or what nobody has rolled out
+    yet."""
     status, seen = case.status, case.seen
     if status.attempt or status.last_template or seen.target is None:
         return case
@@ -45,8 +45,7 @@ def adopted(case: Case) -> Case:
     has_old = any(case.workloads.handler.size(source.body) for source in seen.sources) or (
         not seen.sources and case.workloads.handler.has_older_pods(seen.target.body)
     )
-    unknown = case.mixed or (case.taken_over and bool(status.conditions))
-    last = case.template if is_there and not has_old and not unknown else MIXED
+    last = case.template if is_there and not has_old else MIXED
     return replace(case, status=replace(status, last_template=last))
 
 
@@ -78,7 +77,7 @@ def verified(case: Case) -> tuple[ClusterRolloutStatus, Passage]:
     sizes = tuple(handler.size(source.body) for source in seen.sources)
     mode = _mode(case, sum(sizes))
     if seen.target is None:
-        raise NotYet(WorkloadText.NOT_CLUSTER_YET_2(target=case.workloads.target))
+        raise NotYet(WorkloadText.NOT_CLUSTER(target=case.workloads.target))
     for live in (seen.target, *seen.sources):
         if (owner := _controller_of(live)) is not None:
             raise NotYet(WorkloadText.ANOTHER_CONTROLLER_ROLLOUT_MOVE_ONLY(live=live.key, owner=owner))
@@ -113,9 +112,9 @@ def verified(case: Case) -> tuple[ClusterRolloutStatus, Passage]:
 
 
 def _check_placed(case: Case) -> None:
-    """Whether a target that a placement had still has one. What a placement left there is gitfleet's no more."""
+    """Whether a target that a placement had still has one."""
     seen, handler = case.seen, case.workloads.handler
-    if seen.wanted is not None or not (case.owned and is_placed(seen.target)):
+    if seen.wanted is not None or not is_placed(seen.target):
         return
     notice = WorkloadText.NO_PLACEMENT_ANY_MORE(target=case.workloads.target)
     if seen.sources and seen.target is not None and handler.size(seen.target.body):

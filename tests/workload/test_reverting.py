@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from gitfleet.api import read
+from gitfleet.api.placing_policy import PlacingPolicy
 from gitfleet.api.rollout_plans import RolloutPlan
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import BatchState, ClusterRolloutStatus, RollingState, RolloutMode, RolloutRecord
@@ -69,7 +70,7 @@ def abandon(play: Play, status: ClusterRolloutStatus) -> tuple[ClusterRolloutSta
             pods={play.target.live.key: play.target.live_pods()},
         )
         failures = Failures()
-        moved = movement({KEY: record_of(status)}, {}, {"c1": observation}, BUILT_IN, NOW, failures)
+        moved = movement({KEY: record_of(status)}, {}, {"c1": observation}, BUILT_IN, NOW, PlacingPolicy(), failures)
         assert failures.found == ()
         for step in moved.steps:
             if isinstance(step, Patch):
