@@ -3,7 +3,7 @@
 judge(asked, approvals, facts, policy, now) -> Verdict
 given(asked, approvals)                     the approvals that are meant for a request
 unasked(asked, approvals, by_request)       those that are meant for none of what was asked
-wrong_approvals(waiting, unmeant, approvals)  those that answer nothing, and were meant for what waits
+wrong_approvals(waiting, unmeant)           those that answer nothing, and were meant for what waits
 standing(asked, approval, now, before)      the approval of an earlier commit that said the same already
 strictest(policies)                         the policy that asks for all that these ask for
 next_name(name, approvals, paths)           the name of one more approval of a request

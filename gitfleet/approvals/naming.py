@@ -59,17 +59,11 @@ def _is_same(old: Approval, new: Approval) -> bool:
     )
 
 
-def wrong_approvals(waiting: Collection[Asked], unmeant: Iterable[Approval], approvals: ByRequest) -> Iterator[Fault]:
-    """A warning for each approval that is for one of those that are `waiting` and does not answer it: it says itself
-    that it is for another stage, or is one of those that are `unmeant` for anything that is there."""
-    own = {approval.key: (approval, request) for request in waiting for approval in given(request, approvals)}
-    candidates = {approval.key: (approval, None) for approval in unmeant} | own
-    for key, (approval, meant) in sorted(candidates.items()):
-        if meant is not None:
-            if approval.target_stage is not None and meant.name not in _names_by_spec(approval):
-                why = ApprovalsText.STAGE_RUN(target_stage=approval.target_stage, parent_run=approval.parent_run)
-                yield fault_of(approval, ApprovalsText.NOT_CORRECT_ONE(why=why, key=key.name), "spec.targetStage")
-        elif request := next((request for request in waiting if _may_be_meant(approval, request)), None):
+def wrong_approvals(waiting: Collection[Asked], unmeant: Iterable[Approval]) -> Iterator[Fault]:
+    """A warning for each of the `unmeant` approvals, which are for nothing that is there, whose name resembles that of
+    something that waits."""
+    for approval in sorted(unmeant, key=lambda approval: approval.key):
+        if request := next((request for request in waiting if _may_be_meant(approval, request)), None):
             what = "hold" if request.name.startswith(HOLD_PREFIX) else "request"
             name = NamespacedName(request.namespace, request.name)
             sentence = ApprovalsText.ANSWERS_NO_NOW(what=what, name=name)
@@ -77,22 +71,10 @@ def wrong_approvals(waiting: Collection[Asked], unmeant: Iterable[Approval], app
 
 
 def _may_be_meant(approval: Approval, request: Asked) -> bool:
-    """For a hold: one for the same subject, with nearly the same digest, or without it. For a stage: nearly its name,
-    the run's or the stage's alone, or its run and stage in the spec."""
-    written, (subject, _, last) = approval.key.name, request.name.rpartition("-")
-    begins, _, ends = written.rpartition("-")
-    if request.name.startswith(HOLD_PREFIX):
-        return not approval.key.namespace and (is_near(ends, last) or subject in (written, begins))
-    if approval.key.namespace and request.namespace not in ("", approval.key.namespace):
-        return False
+    """Whether a name is nearly that of a request, or is the same up to its stage or digest, or is the run's alone."""
+    written, (subject, _, _) = approval.key.name, request.name.rpartition("-")
     near = any(is_near(written, name) for name in (request.name, *request.aliases))
-    return near or written in (subject, last) or begins == subject or request.name in _names_by_spec(approval)
-
-
-def _names_by_spec(approval: Approval) -> tuple[str, ...]:
-    """The names of the requests that an approval may be for by its spec (decision D9)."""
-    run, stage = approval.parent_run, approval.target_stage
-    return (f"{run}-{stage}", f"{run}-before-{stage}") if run is not None else ()
+    return near or subject in (written, written.rpartition("-")[0])
 
 
 def fault_of(approval: Approval, sentence: str, field: str = "") -> Fault:

@@ -36,7 +36,5 @@ class ApprovalsText(FaultTable):
     NAMES_NO_PERSON = (
         "names no person, as its commit is gitfleet's own; merge it by a merge commit, or use gitfleet approve"
     )
-    NOT_CORRECT_ONE = "{why}, and {key} is not; correct one of them"
     NO_COMMIT_WATCHED_BRANCH_KNOWN = "no commit of the watched branch is known that added it"
-    STAGE_RUN = "is for stage {target_stage} of run {parent_run}"
     WHO_GAVE_CANNOT_VERIFIED_HERE = "who gave it cannot be verified here"

@@ -37,8 +37,7 @@ def answers_to(
         verdict, question = _verdict(request, inputs), staged.asked(request)
         names = [NamespacedName(question.namespace, name) for name in (question.name, *question.aliases)]
         named = {name: inputs.desired.approvals[name] for name in names if name in inputs.desired.approvals}
-        meant = inputs.desired.approvals_by_request
-        wrong = approvals.wrong_approvals([question], unmeant, meant) if not named else ()
+        wrong = approvals.wrong_approvals([question], unmeant) if not named else ()
         answer, waits = verdict.answer, verdict.waits or "; ".join(map(str, wrong))
         if answer is None and waits:
             answer = Condition(
@@ -81,13 +80,13 @@ def _waits(request: ApprovalRequest, runs: Mapping[NamespacedName, RunRecord]) -
 
 
 def wrong_approvals(holds: Iterable[Hold], before: FleetState, desired: Desired) -> Iterator[Fault]:
-    """A warning for each approval that answers none of the holds and of the stages' requests, or another stage than it
-    says, while one waits that it may be meant for."""
+    """A warning for each approval that answers none of the holds and of the stages' requests, while one waits that it
+    may be meant for."""
     questions = [(removals.asked(hold), hold.answer is None) for hold in holds]
     questions += [(staged.asked(request), _waits(request, before.runs)) for request in before.approvals.values()]
-    meant = desired.approvals_by_request
-    unmeant = approvals.unasked((question for question, _ in questions), desired.approvals, meant)
-    return approvals.wrong_approvals([question for question, waits in questions if waits], unmeant, meant)
+    asked = (question for question, _ in questions)
+    unmeant = approvals.unasked(asked, desired.approvals, desired.approvals_by_request)
+    return approvals.wrong_approvals([question for question, waits in questions if waits], unmeant)
 
 
 def asked_of_people(before: FleetState, desired: Desired) -> Iterator[Asked]:
