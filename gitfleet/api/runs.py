@@ -178,10 +178,8 @@ class RunStatus:
 @document("spec", identify=by_scope("StagedUpdateRun"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord(StagedRun):
-    """A run as gitfleet carries it out: its spec, and how far it is. `created` is when gitfleet saw it first;
-    `generation` grows when its state is edited."""
+    """A run as gitfleet carries it out: its spec, and how far it is. `created` is when gitfleet saw it first."""
 
-    generation: Annotated[int, At("metadata", "generation")] = 1
     created: Annotated[Time, At("metadata", "creationTimestamp")]
     status: Annotated[RunStatus, At("status")] = RunStatus()
 

@@ -113,7 +113,7 @@ def _placement(record: PlacementRecord) -> tuple[tuple[str, ...], float]:
 
 def _run(run: RunRecord) -> Iterator[tuple[tuple[str, ...], float]]:
     for type_ in _LAST_FIRST:
-        condition = find_condition(run.status.conditions, type_, generation=run.generation)
+        condition = find_condition(run.status.conditions, type_)
         if condition is not None:
             failed = condition.status is Status.FALSE and condition.reason in _FAILED
             at = (type_.value, condition.status.value, condition.reason, "internal_error" if failed else "none")

@@ -259,15 +259,6 @@ class Trial:
             what = staged.asked(one)
             print(f"  {what.namespace}/{what.name} {' '.join(what.aliases)} {what.commit} {what.digest[:8]}")
 
-    def tell_generations(self) -> None:
-        """For which generations the conditions of a run and of all in it count."""
-        status = self.step.run.status
-        print("run", *sorted({c.observed_generation for c in status.conditions}))
-        for one in (*status.stages, *([status.deletion] if status.deletion else [])):
-            every = [one.conditions, *(c.conditions for c in one.clusters)]
-            every += [task.conditions for task in (*one.before_tasks, *one.after_tasks)]
-            print(one.name, *(sorted({c.observed_generation for c in conditions}) for conditions in every))
-
     def observe(self, clusters: str, *said: str, ago: float = 0, **fields: Any) -> None:
         """Conditions of bindings at their generation: `Available`, or `Applied=False ApplyFailed`."""
         assert self.request.record is not None
@@ -287,8 +278,8 @@ class Trial:
 
     def _told(self) -> Iterator[str]:
         old, new = self.request.run, self.step.run
-        if (old.state, old.generation) != (new.state, new.generation):
-            yield f"run is {new.state}, generation {new.generation}"
+        if old.state != new.state:
+            yield f"run is {new.state}"
         yield from self._changed("run", old.status.conditions, new.status.conditions)
         known = {one.name: one for one in (*old.status.stages, *([old.status.deletion] if old.status.deletion else []))}
         for one in (*new.status.stages, *([new.status.deletion] if new.status.deletion else [])):
@@ -345,8 +336,7 @@ class Trial:
             if (c.type, c.status, c.reason, c.message, c.last_transition_time) not in kept:
                 text = f": {c.message}" if c.message else ""
                 since = "" if c.last_transition_time == self.request.now else f" {self._when(c.last_transition_time)}"
-                wrong = "" if c.observed_generation == self.step.run.generation else f" of {c.observed_generation}"
-                yield f"{where} {c.type}={c.status} {c.reason}{since}{wrong}{text}"
+                yield f"{where} {c.type}={c.status} {c.reason}{since}{text}"
         for type_ in {c.type for c in old} - {c.type for c in new}:
             yield f"{where} {type_} is gone"
 

@@ -40,7 +40,7 @@ def test_the_page_shows_the_tables(title: str) -> None:
 @pytest.mark.parametrize("marks", [phases.RUN_MARKS, phases.STAGE_MARKS, phases.CLUSTER_MARKS])
 def test_a_phase_is_what_its_conditions_say(marks: Mapping[Any, phases.Marks]) -> None:
     for phase, wanted in marks.items():
-        said = phase_of(marks, marked((), wanted, "", NOW, 1))
+        said = phase_of(marks, marked((), wanted, "", NOW))
         # Before its clusters a stage waits with the same reason as after them: only its start tells them apart.
         assert said is (StagePhase.WAITING if phase is StagePhase.GATED else phase)
 

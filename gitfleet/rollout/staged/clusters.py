@@ -182,7 +182,7 @@ def _follow(work: Pass, spec: Stage, stage: StageStatus, cluster: ClusterUpdate)
         return work.cluster(cluster, ClusterEvent.FAIL, sentence)
     if is_updated(work, binding):
         return _soaked(work, spec, cluster, binding)
-    cluster = observed_unhealthy(cluster, work.now, work.request.run.generation)
+    cluster = observed_unhealthy(cluster, work.now)
     if spec.unreachable is Unreachable.SKIP and is_silent(work, name):
         return work.cluster(cluster, ClusterEvent.SKIP, RolloutText.CLUSTER_NOT_ANSWER_LATER_RUN())
     remaining = until_stuck(work, spec, cluster, binding)
@@ -196,7 +196,7 @@ def _follow(work: Pass, spec: Stage, stage: StageStatus, cluster: ClusterUpdate)
 def _soaked(work: Pass, spec: Stage, cluster: ClusterUpdate, binding: Binding) -> ClusterUpdate:
     """A healthy cluster: updated, or, where the stage has `minSoak`, under way until it has been so for that long."""
     if spec.min_soak is not None:
-        cluster = observed_healthy(cluster, binding, work.now, work.request.run.generation)
+        cluster = observed_healthy(cluster, binding, work.now)
     until = soaks_until(spec, cluster)
     if until is not None and until > work.now:
         work.clock(until - work.now)

@@ -21,7 +21,7 @@ _HEALTHY: Final = Mark(RunConditionType.SOAKING, Status.TRUE, RunReason.CLUSTER_
 _NOT_HEALTHY: Final = Mark(RunConditionType.SOAKING, Status.FALSE, RunReason.CLUSTER_NOT_HEALTHY)
 
 
-def observed_healthy(cluster: ClusterUpdate, binding: Binding, now: datetime, generation: int) -> ClusterUpdate:
+def observed_healthy(cluster: ClusterUpdate, binding: Binding, now: datetime) -> ClusterUpdate:
     """The cluster with the moment recorded from which it has been healthy with what the run gives it: `now` at the
     first observation, or earlier where the binding says when it became available after its rollout had started."""
     started = find_condition(binding.conditions, ConditionType.ROLLOUT_STARTED, generation=binding.generation)
@@ -30,14 +30,14 @@ def observed_healthy(cluster: ClusterUpdate, binding: Binding, now: datetime, ge
     # A status that was the same before the rollout keeps its time: when it was first observed after it is not known.
     if started is not None and available is not None and available.last_transition_time > started.last_transition_time:
         since = available.last_transition_time
-    return replace(cluster, conditions=with_condition(cluster.conditions, _HEALTHY, since, generation))
+    return replace(cluster, conditions=with_condition(cluster.conditions, _HEALTHY, since))
 
 
-def observed_unhealthy(cluster: ClusterUpdate, now: datetime, generation: int) -> ClusterUpdate:
+def observed_unhealthy(cluster: ClusterUpdate, now: datetime) -> ClusterUpdate:
     """The cluster whose soak, if it had begun, begins again once it is healthy."""
     if soaking_since(cluster) is None:
         return cluster
-    return replace(cluster, conditions=with_condition(cluster.conditions, _NOT_HEALTHY, now, generation))
+    return replace(cluster, conditions=with_condition(cluster.conditions, _NOT_HEALTHY, now))
 
 
 def soaking_since(cluster: ClusterUpdate) -> datetime | None:

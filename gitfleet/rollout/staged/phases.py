@@ -239,16 +239,16 @@ def phase_of(marks: Mapping[Phase, Marks], conditions: Conditions) -> Phase:
     return next(p for p, phase_marks in marks.items() if all(mark[:3] in present for mark in phase_marks))
 
 
-def marked(conditions: Conditions, marks: Iterable[Mark], message: str, now: datetime, generation: int) -> Conditions:
+def marked(conditions: Conditions, marks: Iterable[Mark], message: str, now: datetime) -> Conditions:
     """The conditions with those that a phase sets; `message` is for the last of them, where the table has none."""
     all_marks = tuple(marks)
     for mark in all_marks:
         text = message if mark is all_marks[-1] and message else mark.message
-        conditions = with_condition(conditions, mark._replace(message=text), now, generation)
+        conditions = with_condition(conditions, mark._replace(message=text), now)
     return conditions
 
 
-def with_condition(conditions: Conditions, mark: Mark, now: datetime, generation: int) -> Conditions:
+def with_condition(conditions: Conditions, mark: Mark, now: datetime) -> Conditions:
     """The conditions with one of them set; the very same where it says so already."""
     old = find_condition(conditions, mark.type)
     if old is not None and (old.status, old.reason, old.message) == (mark.status, mark.reason, mark.message):
@@ -259,6 +259,6 @@ def with_condition(conditions: Conditions, mark: Mark, now: datetime, generation
         reason=mark.reason.value,
         message=mark.message,
         last_transition_time=now,
-        observed_generation=generation,
+        observed_generation=1,
     )
     return set_condition(conditions, new)

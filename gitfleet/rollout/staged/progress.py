@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gitfleet.api.conditions import Conditions, Status, find_condition
+from gitfleet.api.conditions import Status, find_condition
 from gitfleet.api.runs import RunConditionType, RunReason, RunRecord, RunStatus, StageStatus
 from gitfleet.api.staged import RunState, Stage
 from gitfleet.errors import BadInput, RetryLater
@@ -56,8 +56,10 @@ _UPDATING = ClusterPhase.UPDATING
 
 def advance_run(request: RunRequest) -> RunStep:
     """What one pass makes of a run. Never raises for what people wrote: then the run has failed, and says why."""
-    run = _with_state(request)
-    request = replace(request, run=run)
+    run = request.run
+    if (run.state or RunState.RUN) != request.state:
+        run = replace(run, state=request.state)
+        request = replace(request, run=run)
     step = RunStep(run=run, bindings=request.bindings, requests=request.requests)
     if run.finished:
         return step
@@ -67,7 +69,7 @@ def advance_run(request: RunRequest) -> RunStep:
             status = initialized(request, record)
             name = "ClusterStagedUpdateRun" if not run.key.namespace else "StagedUpdateRun"
             message = RolloutText.INITIALIZED_SUCCESSFULLY(name=name)
-            run = replace(run, status=after_events(status, [RunEvent.INITIALIZE], message, request.now, run.generation))
+            run = replace(run, status=after_events(status, [RunEvent.INITIALIZE], message, request.now))
         elif run_phase(run.status) is RunPhase.ROLLING_BACK:
             return _rolled_back(request, record)
         else:
@@ -78,9 +80,7 @@ def advance_run(request: RunRequest) -> RunStep:
     except BadInput as error:
         message = f"{error}" + (f"; {error.hint}" if error.hint else "")
         events = [RunEvent.REFUSE if run_phase(run.status) is RunPhase.NEW else RunEvent.ABORT]
-        return replace(
-            step, run=replace(run, status=after_events(run.status, events, message, request.now, run.generation))
-        )
+        return replace(step, run=replace(run, status=after_events(run.status, events, message, request.now)))
     if request.state is RunState.INITIALIZE:
         return replace(step, run=run, asks=(INITIALIZED_WAIT.format(run.key),))
     return _carried_on(replace(request, run=run), record)
@@ -91,36 +91,8 @@ def _waiting(run: RunRecord, request: RunRequest, why: str) -> RunRecord:
     if run_phase(run.status) is not RunPhase.NEW:
         return run
     mark = Mark(RunConditionType.INITIALIZED, Status.UNKNOWN, RunReason.RUN_WAITING, why)
-    conditions = with_condition(run.status.conditions, mark, request.now, run.generation)
+    conditions = with_condition(run.status.conditions, mark, request.now)
     return replace(run, status=replace(run.status, conditions=conditions))
-
-
-def _with_state(request: RunRequest) -> RunRecord:
-    """The run with the state that people want now: an edit is a new generation, for which all that is known counts."""
-    run = request.run
-    if (run.state or RunState.RUN) == request.state:
-        return run
-    generation = run.generation + 1
-
-    def observed(conditions: Conditions) -> Conditions:
-        return tuple(replace(condition, observed_generation=generation) for condition in conditions)
-
-    def stage(stage_status: StageStatus) -> StageStatus:
-        return replace(
-            stage_status,
-            conditions=observed(stage_status.conditions),
-            clusters=tuple(replace(c, conditions=observed(c.conditions)) for c in stage_status.clusters),
-            before_tasks=tuple(replace(t, conditions=observed(t.conditions)) for t in stage_status.before_tasks),
-            after_tasks=tuple(replace(t, conditions=observed(t.conditions)) for t in stage_status.after_tasks),
-        )
-
-    status = replace(
-        run.status,
-        conditions=observed(run.status.conditions),
-        stages=tuple(map(stage, run.status.stages)),
-        deletion=stage(run.status.deletion) if run.status.deletion else None,
-    )
-    return replace(run, state=request.state, generation=generation, status=status)
 
 
 def _carried_on(request: RunRequest, record: PlacementRecord) -> RunStep:
@@ -160,9 +132,9 @@ def _rolled_back(request: RunRequest, record: PlacementRecord) -> RunStep:
     work.message = progressing.message if progressing is not None else ""
     if is_reverted(work, status.stages):
         message = f"{work.message}; {reverted_text(status.stages)}"
-        status = after_events(status, [RunEvent.ABORT], message, work.now, run.generation)
+        status = after_events(status, [RunEvent.ABORT], message, work.now)
         mark = Mark(RunConditionType.ROLLED_BACK, Status.TRUE, RunReason.RUN_ROLLED_BACK, reverted_text(status.stages))
-        status = replace(status, conditions=with_condition(status.conditions, mark, work.now, run.generation))
+        status = replace(status, conditions=with_condition(status.conditions, mark, work.now))
     elif request.state is RunState.STOP:
         work.asks.append(ROLLBACK_STOPPED_WAIT.format(work.name))
     else:
@@ -316,7 +288,7 @@ def _step(work: Pass, status: RunStatus) -> RunStep:
         events = [RunEvent.RUN, RunEvent.FINISH]
     elif work.refused:
         events, message = [RunEvent.WAIT], RolloutText.STARTS_NO_FURTHER_CLUSTER(refused=work.refused)
-    return _result(work, after_events(status, events, message, work.now, run.generation))
+    return _result(work, after_events(status, events, message, work.now))
 
 
 def _result(work: Pass, status: RunStatus) -> RunStep:

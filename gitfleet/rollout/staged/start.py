@@ -81,7 +81,7 @@ def new_run(run: StagedRun, now: datetime) -> RunRecord:
     )
     if not run.began_elsewhere:
         return record
-    status = after_events(record.status, [RunEvent.REFUSE], run.began_elsewhere, now, record.generation)
+    status = after_events(record.status, [RunEvent.REFUSE], run.began_elsewhere, now)
     return replace(record, status=status)
 
 

@@ -95,17 +95,16 @@ class Pass:
             return stage
         ends = phase in (StagePhase.SUCCEEDED, StagePhase.SKIPPED, StagePhase.FAILED)
         starts = phase in (StagePhase.UPDATING, StagePhase.SKIPPED)
-        generation = self.request.run.generation
         return replace(
             stage,
-            conditions=marked(stage.conditions, STAGE_MARKS[phase], message, self.now, generation),
+            conditions=marked(stage.conditions, STAGE_MARKS[phase], message, self.now),
             start_time=stage.start_time or (self.now if starts else None),
             end_time=stage.end_time or (self.now if ends else None),
         )
 
     def task(self, task: TaskStatus, mark: Mark) -> TaskStatus:
         """A task with a condition set."""
-        conditions = with_condition(task.conditions, mark, self.now, self.request.run.generation)
+        conditions = with_condition(task.conditions, mark, self.now)
         return task if conditions is task.conditions else replace(task, conditions=conditions)
 
     def cluster(self, cluster: ClusterUpdate, event: ClusterEvent, message: str = "") -> ClusterUpdate:
@@ -113,10 +112,7 @@ class Pass:
         phase = CLUSTER_MOVES.get((cluster_phase(cluster), event))
         if phase is None:
             return cluster
-        generation = self.request.run.generation
-        return replace(
-            cluster, conditions=marked(cluster.conditions, CLUSTER_MARKS[phase], message, self.now, generation)
-        )
+        return replace(cluster, conditions=marked(cluster.conditions, CLUSTER_MARKS[phase], message, self.now))
 
 
 def run_phase(status: RunStatus) -> RunPhase:
@@ -135,9 +131,7 @@ def cluster_phase(cluster: ClusterUpdate) -> ClusterPhase:
     return phase_of(CLUSTER_MARKS, cluster.conditions)
 
 
-def after_events(
-    status: RunStatus, events: Iterable[RunEvent], message: str, now: datetime, generation: int
-) -> RunStatus:
+def after_events(status: RunStatus, events: Iterable[RunEvent], message: str, now: datetime) -> RunStatus:
     """The run's status after events, one after the other. `message` is for the last one."""
     all_events = tuple(events)
     for event in all_events:
@@ -146,6 +140,6 @@ def after_events(
         if new is None:
             # The same again, or by way of running on: a run that is stuck, say, and is stuck still.
             new = RUN_MOVES.get((RUN_MOVES.get((phase, RunEvent.RUN), phase), event), phase)
-        conditions = marked(status.conditions, RUN_MARKS[new], message if last else "", now, generation)
+        conditions = marked(status.conditions, RUN_MARKS[new], message if last else "", now)
         status = status if conditions is status.conditions else replace(status, conditions=conditions)
     return status
