@@ -146,7 +146,6 @@ class RolloutPlan:
     """`moves` in the order in which they are made; `blocked` are the clusters that would move and do not, each with
     the reason; `up_to_date` clusters need nothing.
 
-    `wait` is how long KubeFleet would wait before it reconciles again, None when nothing is waiting.
     `bindings` are all bindings after the moves (generation raised where the spec changed, RolloutStarted set, a
     removed one
     marked deleting). `clock` is how long until time alone may change the plan, None when only a change elsewhere can.
@@ -156,7 +155,6 @@ class RolloutPlan:
     blocked: Mapping[str, str]
     up_to_date: tuple[str, ...]
     need_roll: bool
-    wait: timedelta | None
     bindings: tuple[Binding, ...]
     clock: timedelta | None = None
     waiting: tuple[str, ...] = ()

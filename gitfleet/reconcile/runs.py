@@ -268,7 +268,6 @@ def _plan(record: PlacementRecord, steps: Iterable[staged.RunStep]) -> RolloutPl
         blocked=blocked,
         up_to_date=tuple(b.cluster for b in record.bindings if b.cluster not in busy),
         need_roll=True,
-        wait=None,
         bindings=record.bindings,
         clock=min(clocks, default=None),
         waiting=tuple(chain.from_iterable(step.waiting for step in all_steps)),

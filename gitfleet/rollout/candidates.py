@@ -23,8 +23,8 @@ from gitfleet.rollout.texts import RolloutText
 
 @dataclass(slots=True)
 class Classes:
-    """Positions in the request's list of bindings, each list in listing order; `waits` are times that end by
-    themselves, `clocks` those after which a binding counts for something else. Built once and read only."""
+    """Positions in the request's list of bindings, each list in listing order; `clocks` are times after which a
+    binding counts for something else. Built once and read only."""
 
     targeted: list[int] = field(default_factory=list)
     left_out: int = 0
@@ -41,9 +41,7 @@ class Classes:
     removes: list[int] = field(default_factory=list)
     frozen: list[int] = field(default_factory=list)
     up_to_date: list[int] = field(default_factory=list)
-    waits: list[timedelta] = field(default_factory=list)
     clocks: list[timedelta] = field(default_factory=list)
-    all_ready: bool = True
 
     @property
     def counts(self) -> Counts:
@@ -56,11 +54,6 @@ class Classes:
         takes_down = self.failed_updates or self.updates or self.removes
         waits = self.blocked_binds or self.refused_updates or self.waiting_for_answer or self.frozen
         return bool(takes_down or self.binds or waits)
-
-    @property
-    def is_waiting(self) -> bool:
-        """Whether something would move and something that holds bindings is not ready."""
-        return self.need_roll and not self.all_ready
 
 
 def classify(request: RolloutRequest) -> Classes:
@@ -105,10 +98,8 @@ def _sort_move(out: Classes, request: RolloutRequest, position: int, binding: Bi
         out.failed_updates.append(position)
     else:
         out.updates.append(position)
-        remaining = in_progress(binding, request.now)
-        if remaining is not None:
+        if in_progress(binding, request.now) is not None:
             out.unfinished_updates.append(position)
-            out.waits.append(remaining)
 
 
 def _set_frozen_aside(out: Classes, request: RolloutRequest) -> None:
@@ -165,10 +156,7 @@ def _classify(out: Classes, request: RolloutRequest, position: int, binding: Bin
         if binding.deleting is not None:
             out.leaving += 1
     else:
-        out.all_ready = False
         remaining = in_progress(binding, request.now)
-        if readiness.wait is not None:
-            out.waits.append(readiness.wait)
         out.clocks += [clock for clock in (readiness.wait, remaining) if clock is not None]
     # A cluster in progress may have the resources, however long it takes: maxSurge counts it (decision D6).
     if not is_diff_reported(binding) and not is_failure(binding):

@@ -116,7 +116,7 @@ def frozen_removals(
     clock = min((wait for name in stay if (wait := frozen[name].wait(now)) is not None), default=None)
     waiting, asks = (plan.waiting, plan.asks) if plan is not None else ((), ())
     return RolloutPlan(
-        moves=(), blocked=blocked, up_to_date=(), need_roll=True, wait=None, bindings=record.bindings, clock=clock,
+        moves=(), blocked=blocked, up_to_date=(), need_roll=True, bindings=record.bindings, clock=clock,
         waiting=waiting, asks=asks,
     )  # fmt: skip
 

@@ -12,7 +12,6 @@ from gitfleet.rollout import reasons
 from gitfleet.rollout.budgets import Budget, budget, target_of
 from gitfleet.rollout.candidates import Classes, classify, staleness
 from gitfleet.rollout.moves import roll_out, set_rollout_started, take_off
-from gitfleet.rollout.readiness import unavailable_period
 from gitfleet.rollout.silence import cut_off, unbound_left_out
 from gitfleet.rollout.texts import RolloutText
 
@@ -37,7 +36,6 @@ def plan_rollout(request: RolloutRequest) -> RolloutPlan:
         blocked={request.bindings[i].cluster: reason for i, reason in blocked.items()},
         up_to_date=tuple(request.bindings[i].cluster for i in classes.up_to_date),
         need_roll=classes.need_roll,
-        wait=min((*classes.waits, unavailable_period(request.rolling_update))) if classes.is_waiting else None,
         bindings=_after(request, classes, picked.all, blocked),
         clock=min(classes.clocks, default=None) if classes.need_roll else None,
         asks=_asks(request, classes),
@@ -87,44 +85,33 @@ def _pick(classes: Classes, limits: Budget) -> _Picked:
 
 
 def _moves(request: RolloutRequest, picked: _Picked) -> tuple[Move, ...]:
-    def make(positions: Sequence[int], kind: MoveKind, why: Callable[[Binding], str], failed: bool) -> list[Move]:
-        chosen = [request.bindings[i] for i in positions]
-        return [Move(cluster=b.cluster, kind=kind, reason=why(b), failed=failed) for b in chosen]
+    latest = request.latest_snapshot
 
     def change(binding: Binding) -> str:
         return staleness(request, binding) or ""
 
-    def failed(binding: Binding) -> str:
-        return reasons.failed_update(binding, change(binding))
-
-    def unfinished(binding: Binding) -> str:
-        return reasons.unfinished_update(binding, change(binding))
-
-    return (
-        *make(picked.failed, MoveKind.UPDATE, failed, True),
-        *make(picked.unfinished, MoveKind.UPDATE, unfinished, False),
-        *make(picked.removes, MoveKind.REMOVE, lambda _: RolloutText.CLUSTER_NO_LONGER_PICKED(), False),
-        *make(picked.updates, MoveKind.UPDATE, change, False),
-        *make(
-            picked.binds,
-            MoveKind.BIND,
-            lambda _: RolloutText.GOES_OUT_NEW_CLUSTER(latest_snapshot=request.latest_snapshot),
-            False,
-        ),
+    kinds: tuple[tuple[Sequence[int], MoveKind, Callable[[Binding], str]], ...] = (
+        (picked.failed, MoveKind.UPDATE, lambda b: reasons.failed_update(b, change(b))),
+        (picked.unfinished, MoveKind.UPDATE, lambda b: RolloutText.TAKES_BACK_NOT_AVAILABLE(change=change(b))),
+        (picked.removes, MoveKind.REMOVE, lambda _: RolloutText.CLUSTER_NO_LONGER_PICKED()),
+        (picked.updates, MoveKind.UPDATE, change),
+        (picked.binds, MoveKind.BIND, lambda _: RolloutText.GOES_OUT_NEW_CLUSTER(latest_snapshot=latest)),
+    )
+    return tuple(
+        Move(cluster=binding.cluster, kind=kind, reason=why(binding), failed=positions is picked.failed)
+        for positions, kind, why in kinds
+        for binding in (request.bindings[i] for i in positions)
     )
 
 
 def _blocked(request: RolloutRequest, classes: Classes, limits: Budget, picked: _Picked) -> dict[int, str]:
     """The bindings that would move and do not, by position, each with the reason: removals, updates, binds."""
 
-    def clusters(positions: Sequence[int]) -> list[str]:
-        return [request.bindings[i].cluster for i in positions]
-
-    down, moving = clusters([*picked.removes, *picked.updates]), picked.all
+    down, moving = [request.bindings[i].cluster for i in (*picked.removes, *picked.updates)], picked.all
     waiting = (
         (classes.removes, reasons.take_down_blocked(request, classes, limits, down, "removal")),
         (classes.updates, reasons.take_down_blocked(request, classes, limits, down, "update")),
-        (classes.binds, reasons.bind_blocked(request, classes, limits, clusters(picked.binds))),
+        (classes.binds, reasons.bind_blocked(request, classes, limits)),
         (classes.blocked_binds, reasons.blocked_bind(request)),
         *(([i], _frozen(request, i).reason) for i in classes.frozen),
         (classes.refused_updates, request.gate.refused),

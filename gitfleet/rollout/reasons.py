@@ -32,15 +32,6 @@ def failed_update(binding: Binding, change: str) -> str:
     return RolloutText.FALSE_UPDATE_NEEDS_NO_BUDGET(change=change, worst=worst.type, reason=worst.reason)
 
 
-def unfinished_update(binding: Binding, change: str) -> str:
-    """An update that needs no budget because it takes nothing down and the others suffice."""
-    failed = failures(binding)
-    if not failed:
-        return RolloutText.TAKES_BACK_NOT_AVAILABLE(change=change)
-    worst = failed[0]
-    return RolloutText.STILL_FALSE_NO_FURTHER_CLUSTER(change=change, worst=worst.type, reason=worst.reason)
-
-
 def take_down_blocked(
     request: RolloutRequest, classes: Classes, limits: Budget, first: Sequence[str], kind: str
 ) -> str:
@@ -49,40 +40,20 @@ def take_down_blocked(
     available = len(classes.ready) - classes.leaving
     state = f"{available} of {limits.target} clusters {_are(available)} available"
     must = RolloutText.LEAST_MUST_STAY(floor=limits.floor)
-    if first:
-        return RolloutText.LETS_GO_FIRST(state=state, must=must, limit=limit, first=names(first))
-    bindings = request.bindings
-    waiting = [
-        bindings[i].cluster
-        for i in classes.targeted
-        if i not in classes.ready and bindings[i].state is BindingState.BOUND and bindings[i].deleting is None
-    ]
-    missing = limits.target - len(classes.targeted)
-    more = [RolloutText.CAN_BE_PICKED(count=counted(missing, "more cluster"))] if missing > 0 else []
-    awaited = [*([f"{names(waiting)} {_are(len(waiting))} available"] if waiting else []), *more]
+    unready = (request.bindings[i] for i in classes.targeted if i not in classes.ready)
+    waiting = first or [b.cluster for b in unready if b.state is BindingState.BOUND and b.deleting is None]
+    awaited = [f"{names(waiting)} {_are(len(waiting))} available"] if waiting else []
+    if (missing := limits.target - len(classes.targeted)) > 0:
+        awaited.append(RolloutText.CAN_BE_PICKED(count=counted(missing, "more cluster")))
     until = f" until {' or '.join(awaited)}" if awaited else ""
-    remedy = _clearing(request, classes, limits, available) if kind == "removal" else ""
-    return RolloutText.ALLOWS_NO_FURTHER(state=state, must=must, limit=limit, what=kind, until=until, remedy=remedy)
+    return RolloutText.ALLOWS_NO_FURTHER(state=state, must=must, limit=limit, what=kind, until=until)
 
 
-def _clearing(request: RolloutRequest, classes: Classes, limits: Budget, available: int) -> str:
-    """What a person can do where none of the clusters that are to be cleared is available: their removal needs budget
-    all the same (vector roll-not-ready-unscheduled-needs-budget-too)."""
-    idle = [request.bindings[i].cluster for i in classes.removes]
-    if not classes.ready.isdisjoint(classes.removes):
-        return ""
-    enough = limits.target - available + len(idle)
-    them = agreeing(len(idle), "it", "them")
-    return RolloutText.NOT_AVAILABLE_EITHER(idle=names(idle), are=_are(len(idle)), enough=enough, them=them)
-
-
-def bind_blocked(request: RolloutRequest, classes: Classes, limits: Budget, first: Sequence[str]) -> str:
-    """Why no (further) cluster is bound; `first` are those that are bound now."""
+def bind_blocked(request: RolloutRequest, classes: Classes, limits: Budget) -> str:
+    """Why no (further) cluster is bound."""
     limit = _limit("maxSurge", request.rolling_update.max_surge, limits.max_surge)
     used, most = classes.can_be_ready, limits.target + limits.max_surge
     state = RolloutText.RESOURCES_MOST(count=counted(used, "cluster"), verb=agreeing(used, "has", "have"), most=most)
-    if first:
-        return RolloutText.LETS_GO_FIRST_2(state=state, limit=limit, first=names(first))
     going = [b.cluster for b in request.bindings if not is_active(b)]
     until = f" until {names(going)} {_are(len(going))} cleared" if going else ""
     return RolloutText.ALLOWS_NO_FURTHER_CLUSTER(state=state, limit=limit, until=until)

@@ -12,7 +12,7 @@ class RolloutText(TextTable):
     ADD_NEW_RUN = "add a new run"
     ADD_NEW_RUN_GO = "add a new run to go on"
     ADD_RUN_AGAIN_UNDER_ANOTHER = "add the run again under another name, or once the other one is removed"
-    ALLOWS_NO_FURTHER = "{state} and {must}: {limit} allows no further {what}{until}{remedy}"
+    ALLOWS_NO_FURTHER = "{state} and {must}: {limit} allows no further {what}{until}"
     ALLOWS_NO_FURTHER_CLUSTER = "{state}: {limit} allows no further cluster{until}"
     APPLYSTRATEGY_UPDATERUN_OUTDATED = (
         "the applyStrategy in the updateRun is outdated: the placement's has changed since"
@@ -80,8 +80,6 @@ class RolloutText(TextTable):
     LABELS_CHANGED = "the labels of {moved} changed"
     LABEL_STAGE_SELECTS = "label them so that a stage selects them, or add a stage"
     LEAST_MUST_STAY = "at least {floor} must stay so"
-    LETS_GO_FIRST = "{state} and {must}: {limit} lets {first} go first"
-    LETS_GO_FIRST_2 = "{state}: {limit} lets {first} go first"
     MORE_HALF_PLACEMENT_CLUSTERS_NOT = "More than half of the placement's clusters do not answer, so nothing moves"
     NAMESPACE_NOT_THERE_YET = "namespace `{namespace}` does not exist on {where} yet; another placement brings it"
     NAME_PLACEMENT_NEW_RUN = "name a placement that there is, in a new run"
@@ -90,7 +88,6 @@ class RolloutText(TextTable):
     NOT_ANSWER_ROLLOUT_GOES_WITHOUT = (
         "{cluster} does not answer: the rollout goes on without it and reaches it when it answers again"
     )
-    NOT_AVAILABLE_EITHER = "; {idle} {are} not available either: maxUnavailable {enough} clears {them}"
     NOT_DELETED = "has not deleted {there}: {there_2}{more_than_first}"
     NOT_FINISH_MORE_MAXFAILURES_ALLOWS = "{stuck} did not finish, which is more than maxFailures {most} allows"
     NOT_GET_HEALTHY_BEFORE = "; {stuck} did not get healthy with what they had before"
@@ -163,14 +160,9 @@ class RolloutText(TextTable):
     STAGE_UPDATE_ABORTED_DUE_NON = "Stage update aborted due to a non-recoverable error"
     STARTS_NO_FURTHER_CLUSTER = "starts no further cluster: {refused}"
     STATE_BRANCH_LOST_RESOURCE_SNAPSHOT = "the state branch lost resource snapshot {index} of the updateRun"
-    STILL_FALSE_NO_FURTHER_CLUSTER = (
-        "{change}; {worst} is still False there ({reason}), so no further cluster becomes unavailable"
-    )
     STRATEGY_ERRORS_CORRECT = "its strategy `{strategy}` has errors ({faults}); correct them"
     STRATEGY_MEMBERSHIP_FREEZE_KEEPS_RUN = "a strategy with membership Freeze keeps a run's first clusters"
-    TAKES_BACK_NOT_AVAILABLE = (
-        "{change}; what it takes back is not available there, so no further cluster becomes unavailable"
-    )
+    TAKES_BACK_NOT_AVAILABLE = "{change}; nothing is available there yet, so no further cluster becomes unavailable"
     THEN_ADD_NEW_RUN = "then add a new run, or one of another snapshot"
     UPDATERUN_STUCK_WAITING_CLUSTER_STAGE = "The updateRun is stuck waiting for {stuck} cluster(s) in stage {stage} to finish updating, please check placement status for potential errors"
     UPDATERUN_WAITING_BEFORE_STAGE_TASKS = (

@@ -142,9 +142,7 @@ def _of_runs(record: PlacementRecord, beside: Recorded) -> RolloutPlan:
                         waits[cluster.cluster] = ViewsText.RUN_REACHES_STAGE(
                             run=run.key, phase=phase, stage=stage.name, why=why
                         )
-    return RolloutPlan(
-        moves=(), blocked=waits, up_to_date=(), need_roll=bool(waits), wait=None, bindings=record.bindings
-    )
+    return RolloutPlan(moves=(), blocked=waits, up_to_date=(), need_roll=bool(waits), bindings=record.bindings)
 
 
 def _standing_lines(record: PlacementRecord, beside: Recorded) -> dict[str, str]:

@@ -44,7 +44,7 @@ def held(record: PlacementRecord, *, asks: bool = False, moves: bool = True) -> 
     """The plan of a rolling update that holds a cluster back, for good where it `asks` people."""
     waiting = {"c2": "later"} if moves else {}
     return RolloutPlan(
-        moves=(), blocked=waiting, up_to_date=(), need_roll=True, wait=None, bindings=record.bindings,
+        moves=(), blocked=waiting, up_to_date=(), need_roll=True, bindings=record.bindings,
         asks=("a person must",) if asks else (),
     )  # fmt: skip
 

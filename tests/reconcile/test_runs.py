@@ -218,7 +218,6 @@ def test_runs_advance_one_after_the_other_and_see_those_before_them() -> None:
         blocked={},
         up_to_date=(),
         need_roll=True,
-        wait=None,
         bindings=after.record.bindings,
         clock=timedelta(minutes=5) + timedelta.resolution,
     )

@@ -11,6 +11,7 @@ from gitfleet.api.conditions import Condition, Status
 from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.api.strategies import ApplyStrategy, RollingUpdate
 from gitfleet.model.rolling import PlacementGate, RolloutRequest
+from gitfleet.rollout.texts import RolloutText
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -31,6 +32,17 @@ def available(*, generation: int = 1) -> Condition:
 
 def unavailable(*, age: float = 10, generation: int = 1) -> Condition:
     return condition("Available", Status.FALSE, "NotAllWorkAreAvailable", age=age, generation=generation)
+
+
+def takes_no_more(available: str, floor: int, limit: str, until: str = "", what: str = "update") -> str:
+    """Why no further cluster is taken down, where so many are available."""
+    return RolloutText.ALLOWS_NO_FURTHER(
+        state=f"{available} available",
+        must=RolloutText.LEAST_MUST_STAY(floor=floor),
+        limit=f"maxUnavailable {limit}",
+        what=what,
+        until=until and f" until {until}",
+    )
 
 
 OPEN = PlacementGate(frozen={}, refused="")

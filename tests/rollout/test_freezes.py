@@ -22,7 +22,7 @@ from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout import freezes_at, frozen_removals, next_expiry, plan_rollout
 from gitfleet.rollout.texts import RolloutText
 from tests import builders
-from tests.rollout.builders import NOW, available, bound, condition, request, scheduled, unavailable
+from tests.rollout.builders import NOW, available, bound, condition, request, scheduled, takes_no_more, unavailable
 
 WEB, CART = PlacementKey("", "web"), PlacementKey("shop", "cart")
 CLUSTERS = {
@@ -167,12 +167,7 @@ def test_frozen_clusters_count_as_ever_and_the_others_go_on_within_the_budget() 
     assert plan.blocked == {
         "a": "frozen by window w",
         "b": "frozen by window w",
-        "d": (
-            "4 of 4 clusters are "
-            + RolloutText.LETS_GO_FIRST(
-                state="available", must=RolloutText.LEAST_MUST_STAY(floor="3"), limit="maxUnavailable 1", first="c"
-            )
-        ),
+        "d": takes_no_more("4 of 4 clusters are", 3, "1", "c is available"),
     }
 
 
@@ -198,7 +193,6 @@ def test_a_deleted_placement_stays_on_its_frozen_clusters() -> None:
         blocked={"a": "frozen by window w", "b": "frozen by window v"},
         up_to_date=(),
         need_roll=True,
-        wait=None,
         bindings=bindings,
         clock=timedelta(hours=2),
     )

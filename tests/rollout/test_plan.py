@@ -16,7 +16,7 @@ from gitfleet.model.rolling import Move, MoveKind
 from gitfleet.model.texts import ModelText
 from gitfleet.rollout import STUCK_AFTER, plan_rollout
 from gitfleet.rollout.texts import RolloutText
-from tests.rollout.builders import NOW, available, bound, condition, request, scheduled, unavailable
+from tests.rollout.builders import NOW, available, bound, condition, request, scheduled, takes_no_more, unavailable
 
 THREE = (bound("cluster-1", available()), bound("cluster-2", available()), bound("cluster-3", available()))
 
@@ -48,15 +48,14 @@ def test_the_first_rollout_binds_all_at_once() -> None:
         last_transition_time=NOW,
         observed_generation=2,
     )
-    assert (plan.blocked, plan.wait, plan.need_roll) == ({}, None, True)
+    assert (plan.blocked, plan.need_roll) == ({}, True)
 
 
 def test_a_bad_release_reaches_one_cluster_and_says_why_the_others_wait() -> None:
     step = plan_rollout(request(THREE, max_unavailable=1))
     assert [m.cluster for m in step.moves] == ["cluster-1"]
-    assert step.blocked["cluster-2"] == "3 of 3 clusters are " + RolloutText.LETS_GO_FIRST(
-        state="available", must=RolloutText.LEAST_MUST_STAY(floor="2"), limit="maxUnavailable 1", first="cluster-1"
-    )
+    until = "cluster-1 is available"
+    assert step.blocked["cluster-2"] == takes_no_more("3 of 3 clusters are", 2, "1", until)
     waiting = find_condition(step.bindings[1].conditions, "RolloutStarted", generation=1)
     assert waiting is not None
     assert waiting == Condition(
@@ -71,19 +70,8 @@ def test_a_bad_release_reaches_one_cluster_and_says_why_the_others_wait() -> Non
     stuck = plan_rollout(request(step.bindings, max_unavailable=1))
     assert stuck.moves == ()
     assert len(stuck.blocked) == 2
-    assert [*stuck.blocked.values()][1] == (
-        "2 of 3 clusters are "
-        + RolloutText.ALLOWS_NO_FURTHER(
-            state="available",
-            must=RolloutText.LEAST_MUST_STAY(floor="2"),
-            limit="maxUnavailable 1",
-            what="",
-            until="",
-            remedy="update until cluster-1 is available",
-        )
-    )
+    assert [*stuck.blocked.values()][1] == takes_no_more("2 of 3 clusters are", 2, "1", until)
     assert stuck.bindings == step.bindings
-    assert stuck.wait == timedelta(seconds=60)
 
 
 def test_the_fix_reaches_the_broken_cluster_at_once_where_the_floor_holds() -> None:
@@ -93,12 +81,7 @@ def test_the_fix_reaches_the_broken_cluster_at_once_where_the_floor_holds() -> N
         Move(
             cluster="cluster-1",
             kind=MoveKind.UPDATE,
-            reason=(
-                "s-2 replaces "
-                + RolloutText.STILL_FALSE_NO_FURTHER_CLUSTER(
-                    change="s-1", worst="Available", reason="NotAllWorkAreAvailable"
-                )
-            ),
+            reason=RolloutText.TAKES_BACK_NOT_AVAILABLE(change="s-2 replaces s-1"),
         ),
     )
 
@@ -108,7 +91,6 @@ def test_progress_is_not_failure_until_it_is_stuck() -> None:
     young = [bound(c, unavailable(age=10)) for c in "abc"]
     plan = plan_rollout(request(young, max_unavailable=1))
     assert plan.moves == ()
-    assert plan.wait == timedelta(seconds=60)
     old = [bound(c, unavailable(age=STUCK_AFTER.total_seconds())) for c in "abc"]
     moves = plan_rollout(request(old, max_unavailable=1)).moves
     assert [(m.cluster, m.failed) for m in moves] == [("a", True), ("b", True), ("c", True)]
@@ -171,65 +153,15 @@ def test_removal_marks_the_binding_and_waits_for_its_successor() -> None:
     assert plan.bindings[2] == replace(bindings[2], deleting=NOW)
     assert plan.bindings[3] == bindings[3]
     again = plan_rollout(request(plan.bindings, **limits))
-    why = RolloutText.ALLOWS_NO_FURTHER(
-        state="available",
-        must=RolloutText.LEAST_MUST_STAY(floor="1"),
-        limit="maxUnavailable 25% (1)",
-        what="",
-        until="",
-        remedy="removal until east-1 and east-2 are available",
-    )
-    assert again.blocked == {"west-2": f"1 of 2 clusters is {why}"}
-
-
-def until_picked(count: str) -> str:
-    return " until " + RolloutText.CAN_BE_PICKED(count=count)
-
-
-@pytest.mark.parametrize(
-    ("idle", "picked", "asked", "until", "remedy"),
-    [
-        ("a", "x", 2, until_picked("1 more cluster"), {"idle": "a", "are": "is", "enough": 2, "them": "it"}),
-        ("ab", "x", 3, until_picked("2 more clusters"), {"idle": "a and b", "are": "are", "enough": 4, "them": "them"}),
-        ("ab", "xy", 2, "", {"idle": "a and b", "are": "are", "enough": 2, "them": "them"}),
-    ],
-)
-def test_clusters_to_be_cleared_of_which_none_is_available(
-    idle: str, picked: str, asked: int, until: str, remedy: dict[str, Any]
-) -> None:
-    """The remedy that the sentence names is the least that clears them all."""
-    gone = [bound(name, unavailable(age=10), state=BindingState.UNSCHEDULED) for name in idle]
-    bindings = [*gone, *(bound(name, available(), snapshot="s-1") for name in picked)]
-    limits: dict[str, Any] = {"placement_type": PlacementType.PICK_N, "number_of_clusters": asked}
-    (reason,) = set(plan_rollout(request(bindings, max_unavailable=0, **limits)).blocked.values())
-    are = "is" if len(picked) == 1 else "are"
-    assert reason == RolloutText.ALLOWS_NO_FURTHER(
-        state=f"{len(picked)} of {asked} clusters {are} available",
-        must=RolloutText.LEAST_MUST_STAY(floor=asked),
-        limit="maxUnavailable 0",
-        what="removal",
-        until=until,
-        remedy=RolloutText.NOT_AVAILABLE_EITHER(**remedy),
-    )
-    enough = remedy["enough"]
-    assert len(plan_rollout(request(bindings, max_unavailable=enough, **limits)).moves) == len(idle)
-    assert len(plan_rollout(request(bindings, max_unavailable=enough - 1, **limits)).moves) == len(idle) - 1
+    until = "east-1 and east-2 are available"
+    assert again.blocked == {"west-2": takes_no_more("1 of 2 clusters is", 1, "25% (1)", until, "removal")}
 
 
 def test_an_update_waits_for_those_that_are_in_progress_and_those_that_can_still_be_picked() -> None:
     limits: dict[str, Any] = {"placement_type": PlacementType.PICK_N, "number_of_clusters": 3, "max_unavailable": 1}
     plan = plan_rollout(request([bound("a", available()), bound("b", unavailable())], **limits))
-    state = "1 of 3 clusters is " + RolloutText.ALLOWS_NO_FURTHER(
-        state="available",
-        must=RolloutText.LEAST_MUST_STAY(floor="2"),
-        limit="maxUnavailable 1",
-        what="",
-        until="",
-        remedy="update",
-    )
-    assert plan.blocked == dict.fromkeys(
-        "ab", (f"{state} until b is available or 1 more " + RolloutText.CAN_BE_PICKED(count="cluster"))
-    )
+    until = "b is available or " + RolloutText.CAN_BE_PICKED(count="1 more cluster")
+    assert plan.blocked == dict.fromkeys("ab", takes_no_more("1 of 3 clusters is", 2, "1", until))
 
 
 def test_surge_is_told_with_its_numbers() -> None:
@@ -273,13 +205,13 @@ def test_what_is_held_says_which_others_go_first() -> None:
     plan = plan_rollout(
         request([scheduled("east-1"), scheduled("east-2"), *gone], max_unavailable=1, max_surge=1, **limits)
     )
-    removal = RolloutText.LETS_GO_FIRST(
-        state="available", must=RolloutText.LEAST_MUST_STAY(floor="1"), limit="maxUnavailable 1", first="west-1"
-    )
-    bind = RolloutText.LETS_GO_FIRST_2(state="", limit="maxSurge 1", first="east-1")
+    bind = RolloutText.RESOURCES_MOST(count="2", verb="clusters have", most="3")
     assert plan.blocked == {
-        "west-2": f"2 of 2 clusters are {removal}",
-        "east-2": RolloutText.RESOURCES_MOST(count="2", verb="clusters have", most="3") + bind,
+        "west-2": takes_no_more("2 of 2 clusters are", 1, "1", "west-1 is available", "removal"),
+        "east-2": bind
+        + RolloutText.ALLOWS_NO_FURTHER_CLUSTER(
+            state="", limit="maxSurge 1", until=" until west-1 and west-2 are cleared"
+        ),
     }
 
 

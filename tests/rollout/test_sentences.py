@@ -19,7 +19,7 @@ from gitfleet.rollout import plan_rollout, request_for
 from gitfleet.rollout.moves import set_rollout_started, start_rollout
 from gitfleet.rollout.reasons import names
 from gitfleet.rollout.texts import RolloutText
-from tests.rollout.builders import NOW, OPEN, available, bound, condition, request, scheduled
+from tests.rollout.builders import NOW, OPEN, available, bound, condition, request, scheduled, takes_no_more
 
 WEB = PlacementKey("", "web")
 SNAPSHOT = ResourceSnapshot(placement=WEB, index=4, hash="h", commit="c", created=NOW, documents=())
@@ -75,19 +75,7 @@ def test_names(clusters: list[str], said: str) -> None:
 
 def test_a_sentence_without_a_cluster_to_wait_for_ends_with_the_limit() -> None:
     plan = plan_rollout(request([bound("a", available())], max_unavailable=0))
-    assert list(plan.blocked.values()) == [
-        (
-            "1 of 1 clusters is "
-            + RolloutText.ALLOWS_NO_FURTHER(
-                state="available",
-                must=RolloutText.LEAST_MUST_STAY(floor="1"),
-                limit="maxUnavailable 0",
-                what="",
-                until="",
-                remedy="update",
-            )
-        )
-    ]
+    assert list(plan.blocked.values()) == [takes_no_more("1 of 1 clusters is", 1, "0")]
     one: dict[str, Any] = {"placement_type": PlacementType.PICK_N, "number_of_clusters": 1, "max_surge": 0}
     plan = plan_rollout(request([bound("a", available(), snapshot="s-1"), scheduled("b")], **one))
     assert list(plan.blocked.values()) == [
@@ -109,19 +97,7 @@ def test_what_is_given_up_and_still_ready_is_not_counted_as_available() -> None:
         )
     )
     assert plan.moves == ()
-    assert list(plan.blocked.values()) == [
-        (
-            "1 of 1 clusters is "
-            + RolloutText.ALLOWS_NO_FURTHER(
-                state="available",
-                must=RolloutText.LEAST_MUST_STAY(floor="1"),
-                limit="maxUnavailable 0",
-                what="",
-                until="",
-                remedy="update",
-            )
-        )
-    ]
+    assert list(plan.blocked.values()) == [takes_no_more("1 of 1 clusters is", 1, "0")]
 
 
 def test_a_binding_of_which_nothing_new_is_said_is_the_very_same() -> None:

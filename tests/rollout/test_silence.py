@@ -16,14 +16,11 @@ from gitfleet.api.placements import PlacementType
 from gitfleet.model.texts import ModelText
 from gitfleet.rollout import LEFT_OUT_AFTER, long_silent, plan_rollout
 from gitfleet.rollout.texts import RolloutText
-from tests.rollout.builders import NOW, available, bound, condition, request, scheduled
+from tests.rollout.builders import NOW, available, bound, condition, request, scheduled, takes_no_more
 from tests.state.builders import T0, cluster
 
 FIVE_MINUTES = LEFT_OUT_AFTER.total_seconds()
 SILENT = condition("Available", Status.UNKNOWN, "ClusterUnreachable")
-ONE_GOES = "{} of {} clusters are " + RolloutText.LETS_GO_FIRST(
-    state="available", must=RolloutText.LEAST_MUST_STAY(floor="{}"), limit="maxUnavailable 1", first="{}"
-)
 
 
 def since(seconds: float, *clusters: str) -> dict[str, Any]:
@@ -64,19 +61,14 @@ def test_two_leave_the_target() -> None:
     for more in (limits, {}):
         plan = plan_rollout(request(fleet("d", "e", names="abcde"), max_unavailable="50%", **more, **since(300, *"de")))
         assert [m.cluster for m in plan.moves] == ["a", "b"]
-        state = "3 of 3 clusters are " + RolloutText.LETS_GO_FIRST(
-            state="available",
-            must=RolloutText.LEAST_MUST_STAY(floor="1"),
-            limit="maxUnavailable 50% (2)",
-            first="a and b",
-        )
+        state = takes_no_more("3 of 3 clusters are", 1, "50% (2)", "a and b are available")
         assert [why for name, why in plan.blocked.items() if name == "c"] == [state]
 
 
 def test_one_that_is_named_and_not_bound_yet_leaves_the_target_too() -> None:
     fixed: dict[str, Any] = {"placement_type": PlacementType.PICK_FIXED, "cluster_names": tuple("abcde")}
     plan = plan_rollout(request(fleet("d"), max_unavailable=1, **fixed, **since(300, "d", "e")))
-    assert [plan.blocked[name] for name in "bc"] == [ONE_GOES.format(3, 3, 2, "a")] * 2
+    assert [plan.blocked[name] for name in "bc"] == [takes_no_more("3 of 3 clusters are", 2, "1", "a is available")] * 2
 
 
 def test_it_leaves_the_target_and_every_count() -> None:
@@ -84,25 +76,9 @@ def test_it_leaves_the_target_and_every_count() -> None:
     limits: dict[str, Any] = {"placement_type": PlacementType.PICK_N, "number_of_clusters": 5}
     plan = plan_rollout(request(fleet("e", names="abcde"), max_unavailable="50%", **limits, **since(300, "e")))
     assert [m.cluster for m in plan.moves] == ["a", "b"]
+    waits = takes_no_more("4 of 4 clusters are", 2, "50% (2)", "a and b are available")
     assert plan.blocked == {
-        "c": (
-            "4 of 4 clusters are "
-            + RolloutText.LETS_GO_FIRST(
-                state="available",
-                must=RolloutText.LEAST_MUST_STAY(floor="2"),
-                limit="maxUnavailable 50% (2)",
-                first="a and b",
-            )
-        ),
-        "d": (
-            "4 of 4 clusters are "
-            + RolloutText.LETS_GO_FIRST(
-                state="available",
-                must=RolloutText.LEAST_MUST_STAY(floor="2"),
-                limit="maxUnavailable 50% (2)",
-                first="a and b",
-            )
-        ),
+        **dict.fromkeys("cd", waits),
         "e": RolloutText.NOT_ANSWER_ROLLOUT_GOES_WITHOUT(cluster="e"),
     }
 
@@ -124,7 +100,7 @@ def test_the_target_shrinks_whatever_picked_the_clusters(
     if floor == 3:
         assert plan.moves == ()
     else:
-        assert [*plan.blocked.values()][:2] == [ONE_GOES.format(3, 3, floor, "a")] * 2
+        assert [*plan.blocked.values()][:2] == [takes_no_more("3 of 3 clusters are", floor, "1", "a is available")] * 2
 
 
 @pytest.mark.parametrize("state", BindingState)

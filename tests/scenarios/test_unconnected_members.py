@@ -19,6 +19,7 @@ from gitfleet.settings import Limits
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.wiring.hub import simulated_clusters
 from tests import builders
+from tests.rollout.builders import takes_no_more
 from tests.scenarios.explaining import explain
 from tests.scenarios.world import World
 
@@ -96,14 +97,8 @@ def test_a_number_of_clusters_that_cannot_be_reached_is_named_as_what_is_waited_
     release(world, builders.pick_n(4), "web:2")
     assert images(world) == dict.fromkeys(CONNECTED, "web:1")
     rows = explain(world.repo, world.fleet, world.clock, "web")
-    sentence = "3 of 4 clusters are " + RolloutText.ALLOWS_NO_FURTHER(
-        state="available",
-        must=RolloutText.LEAST_MUST_STAY(floor="3"),
-        limit="maxUnavailable 1",
-        what="",
-        until="",
-        remedy=("update until 1 more " + RolloutText.CAN_BE_PICKED(count="cluster")),
-    )
+    picked = RolloutText.CAN_BE_PICKED(count="1 more cluster")
+    sentence = takes_no_more("3 of 4 clusters are", 3, "1", picked)
     assert {row["why"] for row in rows if row["selected"]} == {sentence}
     world.roll_out(builders.member_cluster(NEW))
     assert images(world) == dict.fromkeys((*CONNECTED, NEW), "web:2")
