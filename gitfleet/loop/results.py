@@ -115,9 +115,7 @@ def asking_sentences(decision: Decision) -> tuple[str, ...]:
     for key, record in sorted(decision.after.placements.items()):
         plan = decision.plans.get(key)
         if lost := _left_by_runs(decision.after, record):
-            overrides = (snapshot for snapshots in decision.after.overrides.values() for snapshot in snapshots)
-            commits = {snapshot.reference: snapshot.commit for snapshot in overrides}
-            sentences.append(f"{key}: {rollout.way_out(lost[0], record, commits)}{more_than_first(lost)}")
+            sentences.append(f"{key}: {rollout.way_out(lost[0])}{more_than_first(lost)}")
         asks = plan.asks if plan is not None else ()
         sentences += asks if record.placement.strategy.external else (f"{key}: {sentence}" for sentence in asks)
     return tuple(sentences)

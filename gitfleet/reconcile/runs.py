@@ -214,7 +214,6 @@ def _step(
         answers=_answers_of_others(run, beside) if not run.status.stages else {},
         clusters=beside.clusters,
         contents=contents,
-        override_commits={override.reference: override.commit for override in beside.every_override},
         labels=works.pinned_labels(contents, beside.every_override, beside.clusters),
         former_labels=works.pinned_labels(former, beside.every_override, beside.clusters),
         requests=beside.runs.requests_of(run),

@@ -21,7 +21,7 @@
     run_awaited         what an External placement has and waits for, in a sentence
     waiting_for         what a placement is still waiting for, in a sentence
     waiting_state       the same of one cluster, as the end of a sentence about it
-    way_out             what a binding keeps that needs a new run, in a sentence
+    way_out             what to do where a binding needs a new run, in a sentence
     freezes_at          the freezes in force at a moment, and what they hold
     next_expiry         when the next one with a date ends for good
     silent_since        the clusters that do not answer, and since when

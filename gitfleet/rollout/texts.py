@@ -76,7 +76,7 @@ class RolloutText(TextTable):
     INDEXES_THERE_ARE = "the indexes there are: {known}"
     INITIALIZED_SUCCESSFULLY = "{name} initialized successfully"
     IS_NOT = "is not {step}: {condition}"
-    KEEPS_COMMIT_NEW_RUN = "{cluster} keeps {kept}; correct it and commit a new run"
+    KEEPS_COMMIT_NEW_RUN = "what {cluster} has cannot be rendered; correct it and commit a new run"
     LABELS_CHANGED = "the labels of {moved} changed"
     LABEL_STAGE_SELECTS = "label them so that a stage selects them, or add a stage"
     LEAST_MUST_STAY = "at least {floor} must stay so"

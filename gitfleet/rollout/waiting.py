@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from gitfleet.api.bindings import DELETED, Binding, BindingState, is_active
-from gitfleet.api.conditions import Condition, ConditionType, Status, is_true
+from gitfleet.api.conditions import Condition, ConditionType, Status
 from gitfleet.formats.sentences import more_than_first, named_briefly
 from gitfleet.model.rolling import RolloutPlan, wait_for
 from gitfleet.model.state import PlacementRecord
@@ -53,18 +53,9 @@ def run_awaited(record: PlacementRecord, bindings: Iterable[Binding] | None = No
     return "; ".join(sentences)
 
 
-def way_out(binding: Binding, record: PlacementRecord, commits: Mapping[str, str]) -> str:
-    """What a binding keeps that cannot be rendered, with its commit (of overrides: by reference), and what to do."""
-    overrides = (*binding.cluster_resource_overrides, *binding.resource_overrides)
-    content = [f"override {reference}" + _of(commits.get(reference)) for reference in overrides]
-    if not content or is_true(binding.conditions, ConditionType.OVERRIDDEN, generation=binding.generation):
-        snapshot = record.snapshot_named(binding.resource_snapshot)
-        content = [f"snapshot {snapshot.index}{_of(snapshot.commit)}" if snapshot is not None else "its snapshot"]
-    return RolloutText.KEEPS_COMMIT_NEW_RUN(cluster=binding.cluster, kept=named_briefly(content, 3))
-
-
-def _of(commit: str | None) -> str:
-    return f" of commit {commit[:12]}" if commit else ""
+def way_out(binding: Binding) -> str:
+    """What to do where a run gave a binding what cannot be rendered."""
+    return RolloutText.KEEPS_COMMIT_NEW_RUN(cluster=binding.cluster)
 
 
 def waiting_state(binding: Binding, record: PlacementRecord, reason: str = "") -> Iterator[str]:

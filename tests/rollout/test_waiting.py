@@ -25,7 +25,6 @@ from gitfleet.rollout import (
     run_awaited,
     silent_since,
     waiting_for,
-    way_out,
 )
 from gitfleet.rollout.texts import RolloutText
 from tests.rollout.builders import NOW, OPEN, available, bound, condition, request, scheduled, unavailable
@@ -175,42 +174,17 @@ def test_a_removal_that_is_held_says_why() -> None:
     assert waiting_for(outside, plan) == (), "the run says what it waits for"
 
 
-OF = ("c0ffee" * 7)[:40]
-
-
 @pytest.mark.parametrize(
-    ("fields", "conditions", "kept"),
+    ("conditions", "needs"),
     [
-        ({"cluster_resource_overrides": ("x-1",)}, [OVERRIDE_FAILS], f"override x-1 of commit {OF[:12]}"),
-        ({"resource_overrides": ("web/y-0",)}, [OVERRIDE_FAILS], "override web/y-0"),
-        (
-            {"cluster_resource_overrides": ("x-1",), "resource_overrides": ("web/y-0",)},
-            [OVERRIDE_FAILS],
-            f"override x-1 of commit {OF[:12]} and override web/y-0",
-        ),
-        (
-            {"cluster_resource_overrides": ("x-1",)},
-            [condition("Overridden", Status.TRUE, "x"), SYNC_FAILS],
-            "snapshot 0 of commit c0ffee",
-        ),
-        ({}, [OVERRIDE_FAILS], "snapshot 0 of commit c0ffee"),
-        ({"resource_snapshot": "web-7-snapshot"}, [SYNC_FAILS], "its snapshot"),
-        ({}, [condition("Applied", Status.FALSE, "ApplyFailed")], None),
-        ({}, [replace(OVERRIDE_FAILS, observed_generation=0)], None),
-        ({}, [], None),
+        ([OVERRIDE_FAILS], True),
+        ([SYNC_FAILS], True),
+        ([condition("Applied", Status.FALSE, "ApplyFailed")], False),
+        ([replace(OVERRIDE_FAILS, observed_generation=0)], False),
     ],
 )
-def test_what_cannot_be_rendered_needs_a_new_run(
-    fields: dict[str, Any], conditions: list[Condition], kept: str | None
-) -> None:
-    snapshot = ResourceSnapshot(
-        placement=WEB, index=0, hash="", commit="c0ffee", created=NOW, documents=(), manifests=()
-    )
-    binding = replace(bound("a", *conditions, snapshot="web-0-snapshot"), **fields)
-    of = replace(record(binding, external=True), resource_snapshots=(snapshot,))
-    assert needs_new_run(binding) is (kept is not None)
-    if kept is not None:
-        assert way_out(binding, of, {"x-1": OF}) == RolloutText.KEEPS_COMMIT_NEW_RUN(cluster="a", kept=kept)
+def test_what_cannot_be_rendered_needs_a_new_run(conditions: list[Condition], needs: bool) -> None:
+    assert needs_new_run(bound("a", *conditions)) is needs
 
 
 def test_a_deleted_placement_says_why_it_stays_on_a_cluster() -> None:

@@ -230,8 +230,7 @@ def _waits_for(work: Pass, clusters: Sequence[str], why: str) -> str:
     the sentence: the first of the ways out, "" for none."""
     bindings = [binding for name in clusters if (binding := binding_of(work, name)) is not None]
     lost = [binding for binding in bindings if needs_new_run(binding)]
-    record, commits = work.request.record, work.request.override_commits
-    ways = f"; {way_out(lost[0], record, commits)}" if lost and record is not None else ""
+    ways = f"; {way_out(lost[0])}" if lost else ""
     if len(lost) == len(clusters) > 0:
         work.asks.append(f"{why}{ways}")
         work.blocked.update(dict.fromkeys(clusters, f"{why}{ways}"))

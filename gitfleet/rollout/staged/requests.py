@@ -29,8 +29,8 @@ class RunRequest:
     `scheduled` its Scheduled condition of this pass, `strategy` the strategy that the run names (`strategy_faults`
     where those of its file are that hide it), `other_runs` the further unfinished runs of the placement, `answers` the
     names of approvals that answer other runs of its namespace that were there first. `contents` are the overrides and
-    variants that each cluster is to get, `override_commits` the commits of all, by reference, `labels` what they depend
-    on, `former_labels` the same of those that each cluster had before the run. `requests` are the run's approval
+    variants that each cluster is to get, `labels` what they depend on, `former_labels` the same of those that each
+    cluster had before the run. `requests` are the run's approval
     requests, `approvals` what people have merged. `disturbed` are clusters where drift is being corrected, `silent`
     those that do not answer, and since when; `quarantined` says of the placement's content that must not go out why, by
     its digest; `had` is what each cluster had before any run moved it now. `awaits_namespace` are the clusters that are
@@ -48,7 +48,6 @@ class RunRequest:
     answers: Mapping[str, NamespacedName] = field(default_factory=dict)
     clusters: Mapping[str, MemberCluster] = field(default_factory=dict)
     contents: ContentsByCluster = field(default_factory=dict)
-    override_commits: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, PinnedLabels] = field(default_factory=dict)
     former_labels: Mapping[str, PinnedLabels] = field(default_factory=dict)
     requests: Mapping[NamespacedName, ApprovalRequest] = field(default_factory=dict)
