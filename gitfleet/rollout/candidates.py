@@ -138,15 +138,10 @@ def staleness(request: RolloutRequest, binding: Binding) -> str | None:
         return RolloutText.OVERRIDES_CONCERN_CHANGED()
     labels = request.labels.get(binding.cluster, ())
     if labels and binding.override_labels and labels != binding.override_labels:
-        changed = ", ".join(sorted({_what(key) for key, _ in {*labels} ^ {*binding.override_labels}}))
-        return RolloutText.CLUSTER_OVERRIDES_DEPEND_CHANGED(what=changed)
+        return RolloutText.CLUSTER_OVERRIDES_DEPEND_CHANGED()
     if binding.apply_strategy != request.apply_strategy:
         return RolloutText.APPLY_STRATEGY_CHANGED()
     return None
-
-
-def _what(pinned_key: str) -> str:
-    return {"annotation": "annotations", "property": "properties"}.get(pinned_key.partition(":")[0], "labels")
 
 
 def _classify(out: Classes, request: RolloutRequest, position: int, binding: Binding, unavailable: timedelta) -> None:

@@ -39,7 +39,7 @@ class RolloutText(TextTable):
     CLUSTER_NOT_ANSWER = "the cluster does not answer; a later run updates it"
     CLUSTER_NOT_ANSWER_LATER_RUN = "the cluster does not answer; a later run looks at it again"
     CLUSTER_NO_LONGER_PICKED = "the cluster is no longer picked"
-    CLUSTER_OVERRIDES_DEPEND_CHANGED = "the cluster's {what} that its overrides depend on have changed"
+    CLUSTER_OVERRIDES_DEPEND_CHANGED = "what its overrides depend on of the cluster has changed"
     CONCURRENT_RUNS_MUST_IDENTICAL_STRATEGIES = (
         "concurrent runs must have identical strategies: let it finish, or remove it, and add a new run"
     )
@@ -77,7 +77,6 @@ class RolloutText(TextTable):
     INITIALIZED_SUCCESSFULLY = "{name} initialized successfully"
     IS_NOT = "is not {step}: {condition}"
     KEEPS_COMMIT_NEW_RUN = "what {cluster} has cannot be rendered; correct it and commit a new run"
-    LABELS_CHANGED = "the labels of {moved} changed"
     LABEL_STAGE_SELECTS = "label them so that a stage selects them, or add a stage"
     LEAST_MUST_STAY = "at least {floor} must stay so"
     MORE_HALF_PLACEMENT_CLUSTERS_NOT = "More than half of the placement's clusters do not answer, so nothing moves"
@@ -110,7 +109,6 @@ class RolloutText(TextTable):
     NUMBER_SELECTED_BINDINGS_NOT_EQUAL = (
         "the number of selected bindings {count} is not equal to the observed cluster count {wanted}"
     )
-    ORDER_CHANGED = "their order changed"
     OVERRIDES_CONCERN_CHANGED = "the overrides that concern it have changed"
     PARENT_PLACEMENT_NOT_EXTERNAL_ROLLOUT = (
         "parent placement does not have an external rollout strategy, current strategy: {strategy}"

@@ -84,12 +84,6 @@ class FleetIndex:
         """A digest of the clusters' names."""
         return self.once("membership", lambda: sha256(json_bytes(self.names)).digest())
 
-    @property
-    def version(self) -> str:
-        """A digest of everything that scheduling may depend on, times of heartbeats excepted (eligibility is in it)."""
-        parts = (self.membership, self.digest(ELIGIBILITY), self.digest(EVERYTHING))
-        return sha256(b"".join(parts)).hexdigest()
-
     def once(self, key: Hashable, work_out: Callable[[], T]) -> T:
         """A result that follows from `names` alone, computed when it is first needed."""
         if key not in self.memo:

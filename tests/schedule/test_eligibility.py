@@ -126,11 +126,3 @@ def test_the_answer_tells_when_the_clock_changes_it() -> None:
     before, after = (index_fleet(lost.clusters, moment, lost) for moment in (wake - timedelta.resolution, wake))
     assert schedule(request(pick_fixed("c")), before).fulfilled is True
     assert schedule(request(pick_fixed("c")), after).fulfilled is False
-    assert after.version != before.version == lost.version
-
-
-def test_a_heartbeat_that_is_only_newer_makes_no_other_fleet() -> None:
-    first = index_fleet([cluster("c")], NOW)
-    later = NOW + timedelta(minutes=2)
-    beat = agent(heard_ago=timedelta(minutes=-2))
-    assert index_fleet([cluster("c", status=beat)], later, first).version == first.version

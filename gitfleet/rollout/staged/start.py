@@ -103,7 +103,7 @@ def check_unchanged(request: RunRequest, record: PlacementRecord) -> None:
             RolloutText.POLICY_SNAPSHOT_INDEX_USED_UPDATERUN(
                 policy=policy, policy_snapshot_index_used=status.policy_snapshot_index_used
             ),
-            hint=_because(request, ""),
+            hint=_because(request),
         )
     count = _selected_count(request, record)
     if count != status.policy_observed_cluster_count:
@@ -111,31 +111,29 @@ def check_unchanged(request: RunRequest, record: PlacementRecord) -> None:
             RolloutText.CLUSTER_COUNT_INITIALIZED_UPDATERUN_OUTDATED(
                 count=count, policy_observed_cluster_count=status.policy_observed_cluster_count
             ),
-            hint=_because(request, ""),
+            hint=_because(request),
         )
     strategy = status.strategy or StrategySnapshot(stages=())
     now = stages_of(request.run, strategy.stages, request.clusters.values(), request.selected)
     for old, new in zip(status.stages, now, strict=False):
         before, after = _names(old), _names(new)
         if before != after:
-            moved = named_briefly(sorted(set(before) ^ set(after)), 3)
             names = f"new: {', '.join(after)}, existing: {', '.join(before)}"
-            why = RolloutText.LABELS_CHANGED(moved=moved) if moved else RolloutText.ORDER_CHANGED()
             sentence = RolloutText.CLUSTERS_STAGE_CHANGED(was=old.name, names=names)
-            raise BadInput(sentence, hint=_because(request, why))
+            raise BadInput(sentence, hint=_because(request))
     deleting = set(_names(status.deletion)) if status.deletion else set()
     if fresh := sorted(set(request.unpicked) - deleting):
         sentence = RolloutText.CLUSTER_DELETED_NOT_FOUND_DELETING(fresh=fresh[0])
-        raise BadInput(sentence, hint=_because(request, ""))
+        raise BadInput(sentence, hint=_because(request))
 
 
-def _because(request: RunRequest, otherwise: str) -> str:
-    """Which clusters joined or left since the run began, else what changed `otherwise`, and how to go on."""
+def _because(request: RunRequest) -> str:
+    """Which clusters joined or left since the run began, and how to go on."""
     had = {name for stage in request.run.status.stages for name in _names(stage)}
     has = set(request.selected)
     moves = ((has - had, "joined"), (had - has, "left"))
-    changes = [f"{named_briefly(sorted(names), 3)} {did}" for names, did in moves if names] or [otherwise]
-    return "; ".join(part for part in (*changes, _NEW_RUN, _FREEZES) if part)
+    changes = (f"{named_briefly(sorted(names), 3)} {did}" for names, did in moves if names)
+    return "; ".join((*changes, _NEW_RUN, _FREEZES))
 
 
 def frozen(status: RunStatus) -> bool:
