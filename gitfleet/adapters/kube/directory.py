@@ -8,7 +8,6 @@ import os
 import re
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
@@ -16,7 +15,7 @@ from typing import Final
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.kube.client import KubeClient
 from gitfleet.adapters.kube.discovery import Resource
-from gitfleet.adapters.kube.kubeconfigs import parse_kubeconfig, read_kubeconfig, rules_of
+from gitfleet.adapters.kube.kubeconfigs import parse_kubeconfig, read_kubeconfig
 from gitfleet.adapters.kube.logins import Endpoint, LoginSource
 from gitfleet.adapters.kube.own_cluster import own_cluster, pod_namespace
 from gitfleet.adapters.kube.properties_collecting import Collector, Provider, Rests
@@ -53,7 +52,6 @@ class KubeDirectory:
         clock: Clock | None = None,
     ) -> None:
         self._allowed = allowed
-        self._rules = rules_of(allowed)
         self._parallel = parallel
         self._providers = providers
         self._timeouts = timeouts
@@ -118,14 +116,14 @@ class KubeDirectory:
             return self._in_kubeconfig(name, connection.context)
         if connection.kubeconfig_file is not None:
             path = self._file(name, connection.kubeconfig_file)
-            return read_kubeconfig(path, KubeText.KUBECONFIG(path=path.name, name=name)).access(self._rules, now)
+            return read_kubeconfig(path, KubeText.KUBECONFIG(path=path.name, name=name)).access(self._allowed, now)
         if connection.kubeconfig_secret is not None:
             place = connection.kubeconfig_secret
             namespace, secret, key = place.namespace, place.name, place.key
             self._check_namespace(name, namespace, secret)
             content = self._secret(namespace, secret, key)
             source = KubeText.KUBECONFIG_SECRET(namespace=namespace, secret=secret, name=name)
-            return parse_kubeconfig(content, source).access(replace(self._rules, from_operator=False), now)
+            return parse_kubeconfig(content, source).access(self._allowed, now)
         if connection.in_cluster:
             if not self._allowed.allow_in_cluster:
                 hint = KubeText.GIVE_ANOTHER_CONNECTION()
@@ -143,11 +141,11 @@ class KubeDirectory:
         for path in earlier:
             try:
                 kubeconfig = read_kubeconfig(path, f"the kubeconfig {path.name}")
-                return kubeconfig.access(self._rules, self._clock.now, context)
+                return kubeconfig.access(self._allowed, self._clock.now, context)
             except MissingPart:
                 # As KUBECONFIG does, it lists several files: the first that knows the context counts.
                 continue
-        return read_kubeconfig(last, f"the kubeconfig {last.name}").access(self._rules, self._clock.now, context)
+        return read_kubeconfig(last, f"the kubeconfig {last.name}").access(self._allowed, self._clock.now, context)
 
     def _file(self, name: str, file: str) -> Path:
         if not _FILE_NAME.fullmatch(file):

@@ -38,38 +38,19 @@ _LINE: Final = re.compile(r"[^\x00-\x1f\x7f]+")
 _SERVERS: Final = ("https://", "http://")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
-    """What kubeconfigs may do.
-
-    `from_operator` marks a file that was given to the process: it may name files and a proxy, and run the plug-ins
-    of `allowed_exec` (names or absolute paths) with the environment variables that `exec_environment` names.
-    `insecure` allows to switch the check of the server's certificate off.
-    """
-
-    from_operator: bool = True
-    allowed_exec: tuple[str, ...] = ()
-    exec_environment: tuple[str, ...] = ()
-    insecure: bool = False
-
-
-def rules_of(allowed: ConnectionRules) -> Rules:
-    """The rules for a kubeconfig that the operator gave."""
-    return Rules(
-        allowed_exec=allowed.allowed_exec, exec_environment=allowed.exec_environment, insecure=allowed.allow_insecure
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Kubeconfig:
-    """A parsed kubeconfig. `source` names it in sentences, `folder` is where its relative paths start."""
+    """A parsed kubeconfig. `source` names it in sentences, `folder` is where its relative paths start.
+
+    One without a folder was not given to the process as a file: it names no file and no proxy, and runs nothing.
+    """
 
     source: str
     body: Mapping[str, Any]
     folder: Path | None = None
 
     def access(
-        self, rules: Rules, now: Callable[[], datetime], context: str | None = None
+        self, rules: ConnectionRules, now: Callable[[], datetime], context: str | None = None
     ) -> tuple[Endpoint, LoginSource]:
         """Where a context leads and how to log in there; the current context when none is named.
 
@@ -95,29 +76,29 @@ class Kubeconfig:
         hint = f"it has: {have}" if have else KubeText.ADD_UNDER(kind=kind)
         raise MissingPart(KubeText.HAS_NO(source=self.source, kind=kind[:-1], name=name), hint=hint)
 
-    def _endpoint(self, cluster: Mapping[str, Any], rules: Rules) -> Endpoint:
+    def _endpoint(self, cluster: Mapping[str, Any], rules: ConnectionRules) -> Endpoint:
         server = self._text(cluster, "server") or ""
         if not server.startswith(_SERVERS):
             raise BadInput(KubeText.NAMES_NO_SERVER(source=self.source))
         insecure = bool(cluster.get("insecure-skip-tls-verify"))
-        if (insecure or server.startswith("http://")) and not rules.insecure:
+        if (insecure or server.startswith("http://")) and not rules.allow_insecure:
             raise BadInput(
                 KubeText.NOT_CHECK_WHO_API_SERVER(source=self.source),
                 hint=KubeText.GIVE_CERTIFICATE_AUTHORITY_DATA_HTTPS(),
             )
         return Endpoint(
             server=server,
-            authority=self._pem(cluster, "certificate-authority", rules),
+            authority=self._pem(cluster, "certificate-authority"),
             server_name=self._text(cluster, "tls-server-name"),
             insecure=insecure,
-            proxy=self._proxy(cluster, rules),
+            proxy=self._proxy(cluster),
         )
 
-    def _proxy(self, cluster: Mapping[str, Any], rules: Rules) -> str | None:
+    def _proxy(self, cluster: Mapping[str, Any]) -> str | None:
         proxy = self._text(cluster, "proxy-url")
         if proxy is None:
             return None
-        if not rules.from_operator:
+        if self.folder is None:
             hint = KubeText.GIVE_GITFLEET_ENVIRONMENT_VARIABLE_HTTPS()
             raise BadInput(KubeText.NAMES_PROXY_NOT_ALLOWED(source=self.source), hint=hint)
         if not proxy.startswith(_SERVERS):
@@ -125,15 +106,15 @@ class Kubeconfig:
         return proxy
 
     def _login(
-        self, cluster: Mapping[str, Any], user: Mapping[str, Any], rules: Rules, now: Callable[[], datetime]
+        self, cluster: Mapping[str, Any], user: Mapping[str, Any], rules: ConnectionRules, now: Callable[[], datetime]
     ) -> LoginSource:
         headers: dict[str, str] = {}
         if user.get("as"):
             headers["Impersonate-User"] = self._ascii(user, "as")
         if user.get("as-groups"):
             raise BadInput(KubeText.IMPERSONATES_GROUPS_NOT_SUPPORTED(source=self.source), hint="impersonate a user")
-        certificate = self._pem(user, "client-certificate", rules)
-        key = self._pem(user, "client-key", rules)
+        certificate = self._pem(user, "client-certificate")
+        key = self._pem(user, "client-key")
         base = Login(headers=headers, certificate=certificate, key=key)
         if user.get("auth-provider"):
             hint = KubeText.USE_EXEC_PLUG()
@@ -141,7 +122,7 @@ class Kubeconfig:
         if user.get("exec"):
             return self._exec(cluster, _mapping(user["exec"], f"{self.source}: exec"), base, rules, now)
         if user.get("tokenFile"):
-            return FileLogin(self._path(self._text(user, "tokenFile") or "", "tokenFile", rules), base)
+            return FileLogin(self._path(self._text(user, "tokenFile") or "", "tokenFile"), base)
         if user.get("token"):
             try:
                 headers["Authorization"] = bearer_header(self._text(user, "token") or "")
@@ -156,11 +137,11 @@ class Kubeconfig:
         cluster: Mapping[str, Any],
         plugin: Mapping[str, Any],
         base: Login,
-        rules: Rules,
+        rules: ConnectionRules,
         now: Callable[[], datetime],
     ) -> LoginSource:
         folder = self.folder
-        if not rules.from_operator or folder is None:
+        if folder is None:
             hint = KubeText.GIVE_GITFLEET_KUBECONFIG_FILE_KUBECONFIG()
             raise BadInput(KubeText.WANTS_RUN_PROGRAM(source=self.source), hint=hint)
         command, version = self._text(plugin, "command") or "", self._text(plugin, "apiVersion") or EXEC_VERSIONS[0]
@@ -183,7 +164,7 @@ class Kubeconfig:
             base=base,
         )
 
-    def _allowed(self, command: str, folder: Path, rules: Rules) -> str:
+    def _allowed(self, command: str, folder: Path, rules: ConnectionRules) -> str:
         """The plug-in's absolute path, when the operator allowed its very name or its very path."""
         hint = KubeText.START_GITFLEET_ALLOW_EXEC_IF(command=command or "NAME")
         refused = BadInput(KubeText.WANTS_RUN_NOT_ALLOWED(source=self.source, command=command), hint=hint)
@@ -199,7 +180,7 @@ class Kubeconfig:
             raise refused
         return str(path)
 
-    def _pem(self, part: Mapping[str, Any], field: str, rules: Rules) -> str | None:
+    def _pem(self, part: Mapping[str, Any], field: str) -> str | None:
         data = part.get(f"{field}-data")
         if data:
             try:
@@ -208,14 +189,14 @@ class Kubeconfig:
                 raise BadInput(KubeText.DATA_NOT_BASE64_PEM_TEXT(source=self.source, field=field)) from error
         if not part.get(field):
             return None
-        path = self._path(self._text(part, field) or "", field, rules)
+        path = self._path(self._text(part, field) or "", field)
         try:
             return path.read_text(encoding="ascii")
         except (OSError, ValueError) as error:
             raise MissingPart(KubeText.FILE_CANNOT_READ(source=self.source, field=field)) from error
 
-    def _path(self, path: str, field: str, rules: Rules) -> Path:
-        if not rules.from_operator or self.folder is None:
+    def _path(self, path: str, field: str) -> Path:
+        if self.folder is None:
             hint = KubeText.PUT_CONTENT_ITSELF_CERTIFICATE_AUTHORITY()
             raise BadInput(KubeText.NAMES_FILE_NOT_ALLOWED(source=self.source, field=field), hint=hint)
         return self.folder / path

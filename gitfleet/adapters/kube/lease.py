@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any, Final
 
-from gitfleet.adapters.kube.kubeconfigs import read_kubeconfig, rules_of
+from gitfleet.adapters.kube.kubeconfigs import read_kubeconfig
 from gitfleet.adapters.kube.logins import Endpoint, LoginSource
 from gitfleet.adapters.kube.own_cluster import own_cluster, pod_namespace
 from gitfleet.adapters.kube.refusals import refusal_of
@@ -109,4 +109,4 @@ def _access(allowed: ConnectionRules, subject: str, clock: Clock) -> tuple[Endpo
         return own_cluster(allowed.service_account, subject, "give --kubeconfig FILE")
     path = Path(str(allowed.kubeconfig).split(os.pathsep)[0])
     kubeconfig = read_kubeconfig(path, KubeText.KUBECONFIG(path=path.name, name=subject))
-    return kubeconfig.access(rules_of(allowed), clock.now)
+    return kubeconfig.access(allowed, clock.now)

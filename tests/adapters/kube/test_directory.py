@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives import serialization
 
 from gitfleet.adapters.kube import KubeDirectory, Timeouts
 from gitfleet.adapters.kube.http_transport import connect
-from gitfleet.adapters.kube.kubeconfigs import Rules, parse_kubeconfig
+from gitfleet.adapters.kube.kubeconfigs import parse_kubeconfig
 from gitfleet.adapters.kube.logins import Endpoint, Login
 from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.api.clusters import Connection, MemberCluster, SecretKey
@@ -48,9 +48,9 @@ def kubeconfig(cluster: dict[str, Any] | None = None, user: dict[str, Any] | Non
     }
 
 
-def access(body: dict[str, Any], rules: Rules | None = None, folder: Path | None = None) -> Any:
+def access(body: dict[str, Any], rules: ConnectionRules | None = None, folder: Path | None = None) -> Any:
     found = parse_kubeconfig(json.dumps(body).encode(), "the kubeconfig k", folder)
-    return found.access(rules or Rules(), lambda: T0)
+    return found.access(rules or ConnectionRules(), lambda: T0)
 
 
 def says(code: KubeText) -> str:
@@ -181,19 +181,7 @@ def test_a_secret_is_read_with_the_pods_own_account(tmp_path: Path, monkeypatch:
 )
 def test_what_a_kubeconfig_from_a_secret_may_not_do(body: dict[str, Any], sentence: str) -> None:
     with pytest.raises(BadInput, match=sentence):
-        access(body, Rules(from_operator=False))
-
-
-def test_all_that_the_operator_allows_gives_a_kubeconfig_from_a_secret_no_proxy() -> None:
-    """The same table by the whole way: the directory does not take a Secret for the operator's own."""
-    body = kubeconfig({"proxy-url": "http://127.0.0.1:9"})
-    rules = ConnectionRules(
-        allowed_exec=("/bin/sh",),
-        secret_namespaces=("fleet",),
-        read_secret=lambda _, __, ___: json.dumps(body).encode(),
-    )
-    with pytest.raises(BadInput, match=says(KubeText.NAMES_PROXY_NOT_ALLOWED)):
-        KubeDirectory(rules).client(member(kubeconfig_secret=SecretKey("fleet", "c1")))
+        access(body, ConnectionRules(allowed_exec=("aws", "/bin/sh")))
 
 
 def test_what_a_kubeconfig_given_to_the_process_may_do(tmp_path: Path) -> None:
@@ -209,7 +197,7 @@ def test_what_a_kubeconfig_given_to_the_process_may_do(tmp_path: Path) -> None:
     assert "file" not in repr(login) and "t0ken" not in repr(access(kubeconfig())[1])
     with pytest.raises(MissingPart, match=says(KubeText.FILE_CANNOT_READ)):
         access(kubeconfig({"certificate-authority": "gone"}), folder=tmp_path)
-    endpoint, _ = access(kubeconfig({"insecure-skip-tls-verify": True}), Rules(insecure=True))
+    endpoint, _ = access(kubeconfig({"insecure-skip-tls-verify": True}), ConnectionRules(allow_insecure=True))
     assert endpoint.insecure
     endpoint, login = access(kubeconfig({"certificate-authority-data": PEM}, {"token": "", "username": "jo"}))
     assert endpoint.authority == "-----BEGIN CERTIFICATE-----\n"

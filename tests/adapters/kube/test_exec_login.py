@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gitfleet.adapters.kube import KubeDirectory
-from gitfleet.adapters.kube.kubeconfigs import Rules, parse_kubeconfig
+from gitfleet.adapters.kube.kubeconfigs import parse_kubeconfig
 from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.api.clusters import SecretKey
 from gitfleet.errors import BadInput, Forbidden, GitfleetError, MissingPart
@@ -45,15 +45,15 @@ def test_plugins_run_only_when_allowed_by_name_or_path(tmp_path: Path, monkeypat
     path = plugin(tmp_path, f"echo '{credential(token='fresh')}'")
     for allowed in ((), ("plugin",), (str(tmp_path),), ("other",)):
         with pytest.raises(BadInput, match=NOT_ALLOWED) as raised:
-            access(asks(path), Rules(allowed_exec=allowed), tmp_path)
+            access(asks(path), ConnectionRules(allowed_exec=allowed), tmp_path)
         assert raised.value.hint == KubeText.START_GITFLEET_ALLOW_EXEC_IF(command=path)
-    _, login = access(asks(path), Rules(allowed_exec=(str(path),)), tmp_path)
+    _, login = access(asks(path), ConnectionRules(allowed_exec=(str(path),)), tmp_path)
     assert login.current().headers["Authorization"] == "Bearer fresh"
     by_name = kubeconfig(user={"exec": {"command": "plugin"}})
     with pytest.raises(MissingPart, match=re.escape(KubeText.CREDENTIAL_PLUG_NOT_PATH(command="plugin"))):
-        access(by_name, Rules(allowed_exec=("plugin",)), tmp_path)
+        access(by_name, ConnectionRules(allowed_exec=("plugin",)), tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    _, login = access(by_name, Rules(allowed_exec=("plugin",)), tmp_path)
+    _, login = access(by_name, ConnectionRules(allowed_exec=("plugin",)), tmp_path)
     assert login.current().headers["Authorization"] == "Bearer fresh"
 
 
@@ -61,7 +61,7 @@ def test_a_path_allows_no_program_of_its_name_on_the_path(tmp_path: Path, monkey
     path = plugin(tmp_path, f"echo '{credential(token='fresh')}'")
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     with pytest.raises(BadInput, match=NOT_ALLOWED):
-        access(kubeconfig(user={"exec": {"command": "plugin"}}), Rules(allowed_exec=(str(path),)), tmp_path)
+        access(kubeconfig(user={"exec": {"command": "plugin"}}), ConnectionRules(allowed_exec=(str(path),)), tmp_path)
 
 
 def test_a_plugin_is_asked_again_when_its_login_expires(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_plugin_is_asked_again_when_its_login_expires(tmp_path: Path) -> None:
     body = asks(path, env=[{"name": "COUNTER", "value": str(counter)}])
     found = parse_kubeconfig(json.dumps(body).encode(), "k", tmp_path)
     times = [T0]
-    _, login = found.access(Rules(allowed_exec=(str(path),)), lambda: times[0])
+    _, login = found.access(ConnectionRules(allowed_exec=(str(path),)), lambda: times[0])
     assert login.current() is login.current()
     times[0] = T0 + timedelta(minutes=9, seconds=30)
     login.current()
@@ -96,7 +96,7 @@ def test_a_plugin_is_asked_again_when_its_login_expires(tmp_path: Path) -> None:
 )
 def test_a_plugin_that_fails(tmp_path: Path, script: str, error: type[GitfleetError], sentence: str) -> None:
     path = plugin(tmp_path, script)
-    _, login = access(asks(path), Rules(allowed_exec=(str(path),)), tmp_path)
+    _, login = access(asks(path), ConnectionRules(allowed_exec=(str(path),)), tmp_path)
     login.timeout_seconds = 0.2 if "sleep" in script else 60
     with pytest.raises(error, match=sentence):
         login.current()
@@ -130,7 +130,7 @@ def test_a_plugin_gets_path_and_what_is_listed_and_nothing_else(
     monkeypatch.setenv("GITFLEET_GIT_PASSWORD", "hunter2")
     monkeypatch.setenv("CLOUD_PROFILE", "prod")
     monkeypatch.setenv("CLOUD_OTHER", "no")
-    rules = Rules(allowed_exec=(str(path),), exec_environment=("CLOUD_PROFILE", "NOT_SET"))
+    rules = ConnectionRules(allowed_exec=(str(path),), exec_environment=("CLOUD_PROFILE", "NOT_SET"))
     _, login = access(asks(path, env=[{"name": "REGION", "value": "eu"}]), rules, tmp_path)
     login.current()
     seen = dict(line.split("=", 1) for line in (tmp_path / "seen").read_text().splitlines())
@@ -142,7 +142,9 @@ def test_a_plugin_gets_path_and_what_is_listed_and_nothing_else(
 
 def test_arguments_reach_a_plugin_as_they_are(tmp_path: Path) -> None:
     path = plugin(tmp_path, f"for a; do echo \"[$a]\" >> {tmp_path / 'args'}; done; echo '{credential(token='x')}'")
-    _, login = access(asks(path, args=["a b", "$(id)", ";", "--x"]), Rules(allowed_exec=(str(path),)), tmp_path)
+    _, login = access(
+        asks(path, args=["a b", "$(id)", ";", "--x"]), ConnectionRules(allowed_exec=(str(path),)), tmp_path
+    )
     login.current()
     assert (tmp_path / "args").read_text() == "[a b]\n[$(id)]\n[;]\n[--x]\n"
 
@@ -150,7 +152,7 @@ def test_arguments_reach_a_plugin_as_they_are(tmp_path: Path) -> None:
 def test_what_a_plugin_complains_of_does_not_repeat_its_variables(tmp_path: Path) -> None:
     path = plugin(tmp_path, 'echo "cannot log in with $KEY" >&2; exit 1')
     body = asks(path, env=[{"name": "KEY", "value": "hunter2hunter2"}])
-    _, login = access(body, Rules(allowed_exec=(str(path),)), tmp_path)
+    _, login = access(body, ConnectionRules(allowed_exec=(str(path),)), tmp_path)
     with pytest.raises(Forbidden) as raised:
         login.current()
     assert str(raised.value).endswith("cannot log in with ***")
@@ -161,7 +163,7 @@ def test_a_bare_name_allows_no_program_beside_the_kubeconfig(tmp_path: Path, mon
     monkeypatch.chdir(tmp_path)
     for command in ("./plugin", str(tmp_path / "plugin"), f"../{tmp_path.name}/plugin"):
         with pytest.raises(BadInput, match=NOT_ALLOWED):
-            access(kubeconfig(user={"exec": {"command": command}}), Rules(allowed_exec=("plugin",)), tmp_path)
+            access(kubeconfig(user={"exec": {"command": command}}), ConnectionRules(allowed_exec=("plugin",)), tmp_path)
 
 
 def test_a_plugin_may_give_a_client_certificate_instead_of_the_kubeconfigs(tmp_path: Path) -> None:
@@ -171,11 +173,11 @@ def test_a_plugin_may_give_a_client_certificate_instead_of_the_kubeconfigs(tmp_p
     body = asks(path)
     for more in ({}, own):
         body["users"][0]["user"] |= more
-        _, login = access(body, Rules(allowed_exec=(str(path),)), tmp_path)
+        _, login = access(body, ConnectionRules(allowed_exec=(str(path),)), tmp_path)
         found = login.current()
         assert (found.certificate, found.key) == ("its certificate", "its key")
         assert "Authorization" not in found.headers
     path = plugin(tmp_path, f"echo '{credential(token='fresh')}'")
-    _, login = access(body, Rules(allowed_exec=(str(path),)), tmp_path)
+    _, login = access(body, ConnectionRules(allowed_exec=(str(path),)), tmp_path)
     kept = base64.b64decode(PEM).decode()
     assert (login.current().certificate, login.current().key) == (kept, kept)
