@@ -11,28 +11,30 @@ import errno
 import math
 import os
 import resource
+import selectors
 import shutil
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, cast
+
+from gitfleet.adapters.clock import SystemClock
 
 LARGEST_COMPLAINT: Final = 1 << 20
 """Bytes of the standard error that are kept; what comes after is read and dropped."""
 PLACES: Final = f"{os.defpath}:/usr/bin:/usr/sbin"
 """Where the system's own programs are, whatever PATH says."""
-_DRAIN_SECONDS: Final = 1.0
+_LAST_SECONDS: Final = 1.0
 _PROBE_SECONDS: Final = 10.0
 _CHUNK: Final = 1 << 16
+_monotonic: Final = SystemClock().monotonic
 _running: set[subprocess.Popen[bytes]] = set()
-_groups: set[int] = set()
-"""Process groups of programs that have ended, of which something was alive when they were asked for last."""
 _starting = threading.Lock()
 """Whoever starts a program keeps it locked until the program is in `_running`; who ends them all locks it for good."""
 
@@ -58,29 +60,93 @@ def run_program(
     memory: int | None = None,
 ) -> Finished:
     """Run a program and all that it starts; both are ended after `seconds`, or beyond `largest_output` bytes. On Linux
-    each gets at most `memory` bytes. OSError when it cannot be started. What a program leaves behind in the background
-    is not waited for."""
+    each gets at most `memory` bytes. OSError when it cannot be started."""
     # A limit of data and not of addresses: Go reserves far more of them than it uses.
     process = _started(command, bound(command, seconds, data=memory), environment, folder)
-    output = _Reader(process.stdout, largest_output, lambda: _end(process))
-    errors = _Reader(process.stderr, LARGEST_COMPLAINT, lambda: None)
-    too_slow = False
     try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        too_slow = True
+        return finished(process, seconds, largest_output)
     finally:
-        if process.returncode is None:
-            _end(process)
-            process.wait()
-        if not (output.ended(_DRAIN_SECONDS) and errors.ended(_DRAIN_SECONDS)):
-            _end(process)
         _running.discard(process)
-        reap(process.pid)
-    content, complaint = output.content(), errors.content()
-    return Finished(
-        code=process.returncode, output=content, errors=complaint, too_slow=too_slow, too_much=output.too_much
-    )
+
+
+def finished(
+    process: subprocess.Popen[bytes], seconds: float, largest_output: int, stdin: Iterable[bytes] | None = None
+) -> Finished:
+    """Feed a program, read what it prints and wait for it; it is ended with all that it started after `seconds`, or
+    beyond `largest_output` bytes. Whoever else holds a pipe, a program that it left in the background, is waited for
+    as long. `stdin` is given in pieces, which together are never copied; None for a program without."""
+    end = _monotonic() + seconds
+    pipes = [pipe for pipe in (process.stdout, process.stderr, process.stdin) if pipe is not None]
+    try:
+        output, errors, too_slow, too_much = _transfer(pipes, stdin or (), largest_output, end)
+        if not (too_slow or too_much):
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(max(0.0, end - _monotonic()))
+            too_slow = process.returncode is None
+        return Finished(code=_ended(process), output=output, errors=errors, too_slow=too_slow, too_much=too_much)
+    finally:
+        _ended(process)
+        for pipe in pipes:
+            with suppress(OSError):
+                pipe.close()
+
+
+def _transfer(
+    pipes: Sequence[IO[bytes]], stdin: Iterable[bytes], largest_output: int, end: float
+) -> tuple[bytes, bytes, bool, bool]:
+    """Feed and drain the pipes together, so that neither side ever waits for the other."""
+    from_program, errors_of_program, *to_program = pipes
+    chunks = _chunks(stdin)
+    pending = next(chunks, None)
+    output, errors, length = list[bytes](), bytearray(), 0
+    with selectors.DefaultSelector() as selector:
+        selector.register(from_program, selectors.EVENT_READ)
+        selector.register(errors_of_program, selectors.EVENT_READ)
+        for pipe in to_program:
+            os.set_blocking(pipe.fileno(), False)
+            selector.register(pipe, selectors.EVENT_WRITE)
+        while selector.get_map() and (seconds_left := end - _monotonic()) > 0:
+            for key, mask in selector.select(seconds_left):
+                pipe = cast("IO[bytes]", key.fileobj)
+                if mask & selectors.EVENT_WRITE:
+                    pending = _write_chunk(key.fd, pending, chunks) if pending is not None else None
+                    if pending is None:
+                        selector.unregister(pipe)
+                        pipe.close()
+                elif not (chunk := os.read(key.fd, _CHUNK)):
+                    selector.unregister(pipe)
+                elif pipe is from_program:
+                    output.append(chunk)
+                    length += len(chunk)
+                    if length > largest_output:
+                        return b"", bytes(errors), False, True
+                else:
+                    errors += chunk[: LARGEST_COMPLAINT - len(errors)]
+        return b"".join(output), bytes(errors), bool(selector.get_map()), False
+
+
+def _chunks(pieces: Iterable[bytes]) -> Iterator[memoryview]:
+    """The same bytes in pieces that are worth a system call each; none is empty."""
+    pending: list[bytes] = []
+    length = 0
+    for piece in pieces:
+        pending.append(piece)
+        length += len(piece)
+        if length >= _CHUNK:
+            yield memoryview(b"".join(pending))
+            pending, length = [], 0
+    if length:
+        yield memoryview(b"".join(pending))
+
+
+def _write_chunk(descriptor: int, pending: memoryview, chunks: Iterator[memoryview]) -> memoryview | None:
+    """What is to be written next; None when there is nothing more."""
+    try:
+        return pending[os.write(descriptor, pending) :] or next(chunks, None)
+    except BlockingIOError:
+        return pending
+    except BrokenPipeError:  # it ended early; its exit code and errors say why
+        return None
 
 
 def bound(command: Sequence[str], seconds: float, sign: str = "KILL", **most: int | None) -> list[str]:
@@ -133,7 +199,7 @@ def runs_behind(words: tuple[str, ...]) -> bool:
 def end_programs() -> None:
     """End every program that is running, with all that it started, and let none start from now on: this process ends
     without waiting for the threads that wait for them."""
-    _starting.acquire(timeout=_DRAIN_SECONDS)
+    _starting.acquire(timeout=_LAST_SECONDS)
     for process in tuple(_running):
         _end(process)
 
@@ -159,53 +225,14 @@ def _started(
     return process
 
 
-class _Reader:
-    """Reads a pipe to its end in a thread of its own, and keeps the first bytes."""
-
-    def __init__(self, pipe: IO[bytes] | None, most: int, overflowing: Callable[[], None]) -> None:
-        self.too_much = False
-        self._kept = bytearray()
-        self._most = most
-        self._thread = threading.Thread(target=self._read, args=(pipe, overflowing), daemon=True)
-        self._thread.start()
-
-    def ended(self, seconds: float) -> bool:
-        """Wait so long for the end of the pipe."""
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
-
-    def content(self) -> bytes:
-        """What was kept, at most as much as is wanted."""
-        return bytes(self._kept[: self._most])
-
-    def _read(self, pipe: IO[bytes] | None, overflowing: Callable[[], None]) -> None:
-        if pipe is None:
-            return
-        with pipe:
-            while chunk := os.read(pipe.fileno(), _CHUNK):
-                free = self._most - len(self._kept)
-                self._kept += chunk[: max(free, 0)]
-                if len(chunk) > free and not self.too_much:
-                    self.too_much = True
-                    overflowing()
+def _ended(process: subprocess.Popen[bytes]) -> int:
+    """The exit code of a program; one that goes on is ended first."""
+    if process.returncode is None:
+        _end(process)
+    return process.wait()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End the program with all that it started; what made itself a session of its own is beyond reach."""
     with suppress(OSError):
         os.killpg(process.pid, signal.SIGKILL)
-
-
-def reap(group: int) -> None:
-    """Take the exit codes of what died of the process group of a program that has ended, and of those before it, so
-    that no zombies stay.
-
-    By group, and so nobody else's exit code is taken; what makes itself a session of its own needs an init process.
-    """
-    _groups.add(group)
-    for pending in tuple(_groups):
-        with suppress(ChildProcessError):  # as any other process, or with nothing left: init has it, or nobody
-            while os.waitpid(-pending, os.WNOHANG)[0]:
-                pass
-            continue
-        _groups.discard(pending)
