@@ -114,46 +114,7 @@ BURST: Final = 60
 """So many requests of one provider at once are looked at."""
 PER_SECOND: Final = 5.0
 """So many more each second."""
-BETWEEN_HINTS: Final = 1.0
-"""Seconds between two hints that wake the loop; those between are one."""
 _BETWEEN_LINES: Final = 60.0
-
-
-def after(seconds: float, call: Callable[[], None]) -> None:
-    """Call something later, in a thread that keeps no process from ending."""
-    timer = threading.Timer(seconds, call)
-    timer.daemon = True
-    timer.start()
-
-
-@dataclass(slots=True, kw_only=True)
-class Hints:
-    """Wakes the loop, at most once in BETWEEN_HINTS; a hint in between is late by that and never lost."""
-
-    trigger: Callable[[], None]
-    clock: Clock
-    later: Callable[[float, Callable[[], None]], None] = after
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _free_at: float | None = None
-    _waits: bool = False
-
-    def hint(self) -> None:
-        """Something may have changed."""
-        with self._lock:
-            now = self.clock.monotonic()
-            remaining = 0.0 if self._free_at is None else self._free_at - now
-            if remaining > 0:
-                if not self._waits:
-                    self._waits = True
-                    self.later(remaining, self._late)
-                return
-            self._free_at = now + BETWEEN_HINTS
-        self.trigger()
-
-    def _late(self) -> None:
-        with self._lock:
-            self._waits, self._free_at = False, self.clock.monotonic() + BETWEEN_HINTS
-        self.trigger()
 
 
 @dataclass(slots=True, kw_only=True)

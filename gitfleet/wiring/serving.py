@@ -29,7 +29,7 @@ from gitfleet.loop.pulse import Phases
 from gitfleet.loop.workspace import Workspace
 from gitfleet.ports.http import HttpHandler
 from gitfleet.serving.endpoints import Counting, count_events, count_reconciles, gauges_of, metrics_page, probes, routes
-from gitfleet.serving.webhooks import Hints, Receiver, secrets_of
+from gitfleet.serving.webhooks import Receiver, secrets_of
 from gitfleet.settings import ElectionSettings, HttpSettings, Settings
 from gitfleet.wiring.texts import WiringText
 
@@ -48,12 +48,13 @@ def served(
         counter.metrics = metrics
     pulse.listeners.append(count_reconciles(metrics, clock))
     reads = {**probes(pulse, workspace.wake, clock), "/metrics": metrics_page(metrics.page)}
-    hints = Hints(trigger=workspace.wake.trigger, clock=clock)
     posts: dict[str, HttpHandler] = {}
     for provider, file in http.webhooks:
         secrets = partial(secrets_of, file)
         secrets()  # what cannot be used ends the process at its start
-        receiver = Receiver(provider=provider, secrets=secrets, hint=hints.hint, clock=clock, metrics=metrics)
+        receiver = Receiver(
+            provider=provider, secrets=secrets, hint=workspace.wake.trigger, clock=clock, metrics=metrics
+        )
         posts[f"/webhook/{provider}"] = receiver.receive
     server = HttpServer(http.host, http.port, routes(reads, posts), clock.monotonic)
     server.start()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import pytest
 
 from gitfleet.errors import BadInput
 from gitfleet.ports.http import HttpRequest
 from gitfleet.serving.texts import ServingText
-from gitfleet.serving.webhooks import BURST, PROVIDERS, Hints, Receiver, is_signed, secrets_in
+from gitfleet.serving.webhooks import BURST, PROVIDERS, Receiver, is_signed, secrets_in
 from gitfleet.simulation.clock import ManualClock
 from tests.loop.test_pulse import Counted
 
@@ -86,30 +86,6 @@ def test_secrets_of_a_file() -> None:
     for content in (b"", b"\n \n", b"short\n", b"0123456789abcdef\nshort", b"a" * 5000, b"whsec_0123456789!"):
         with pytest.raises(BadInput, match="f"):
             secrets_in(content, "f")
-
-
-def test_hints_are_one_a_second_and_never_lost() -> None:
-    clock, woken, waiting = ManualClock(), list[float](), list[tuple[float, Callable[[], None]]]()
-    begin = clock.monotonic()
-    hints = Hints(
-        trigger=lambda: woken.append(clock.monotonic() - begin),
-        clock=clock,
-        later=lambda seconds, call: waiting.append((seconds, call)),
-    )
-    hints.hint()
-    clock.advance(0.25)
-    for _ in range(1000):
-        hints.hint()
-    assert (woken, [seconds for seconds, _ in waiting]) == ([0.0], [0.75])
-    clock.advance(0.75)
-    waiting.pop()[1]()
-    hints.hint()
-    assert (woken, len(waiting)) == ([0.0, 1.0], 1)
-    clock.advance(5)
-    waiting.pop()[1]()
-    clock.advance(5)
-    hints.hint()
-    assert woken == [0.0, 1.0, 6.0, 11.0]
 
 
 def test_requests_are_limited_and_the_log_is_not_filled(caplog: pytest.LogCaptureFixture) -> None:
