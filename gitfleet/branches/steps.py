@@ -10,31 +10,30 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gitfleet.branches.texts import BranchesText
 from gitfleet.ports.caches import BlobCache
 from gitfleet.ports.repos import BranchChange, RepoWriter
 
 
 class Step(StrEnum):
-    """What has just been done, or, where it says "before", is about to be done."""
+    """What has just been done; WRITE and PUSH: is about to be done."""
 
-    CACHE_WRITE = BranchesText.BEFORE_CACHE_WRITTEN()
+    CACHE_WRITE = "cache write"
     CACHE_WRITTEN = "cache written"
     GATHERED = "gathered"
     DECIDED = "decided"
-    STATE_PUSH = BranchesText.BEFORE_STATE_BRANCH_PUSHED()
-    STATE_PUSHED = BranchesText.STATE_BRANCH_PUSHED()
+    STATE_PUSH = "state push"
+    STATE_PUSHED = "state pushed"
     INTENT_PUBLISHED = "intent published"
-    RENDERED_PUSH = BranchesText.BEFORE_RENDERED_BRANCH_PUSHED()
-    RENDERED_PUSHED = BranchesText.RENDERED_BRANCH_PUSHED()
-    CLUSTER_WRITE = BranchesText.BEFORE_CLUSTER_WRITTEN()
-    CLUSTER_WRITTEN = BranchesText.CLUSTER_WRITTEN()
-    DELIVERY_PUSH = BranchesText.BEFORE_BRANCH_DELIVERIES_MOVED()
-    DELIVERY_PUSHED = BranchesText.BRANCH_DELIVERIES_MOVED()
+    RENDERED_PUSH = "rendered push"
+    RENDERED_PUSHED = "rendered pushed"
+    CLUSTER_WRITE = "cluster write"
+    CLUSTER_WRITTEN = "cluster written"
+    DELIVERY_PUSH = "delivery push"
+    DELIVERY_PUSHED = "delivery pushed"
     PERFORMED = "performed"
     REPORTED = "reported"
-    REQUEST_PUSH = BranchesText.BEFORE_BRANCH_APPROVAL_MOVED()
-    REQUEST_PUSHED = BranchesText.BRANCH_APPROVAL_MOVED()
+    REQUEST_PUSH = "request push"
+    REQUEST_PUSHED = "request pushed"
 
 
 Reach = Callable[[Step], None]

@@ -14,25 +14,16 @@ class BranchesText(TextTable):
     ALLOWEDSIGNERS_NAMES_NO_FILE_MOST = (
         "{path}, which allowedSigners names, is no file of at most 1 MiB in commit {commit}"
     )
-    BEFORE_BRANCH_APPROVAL_MOVED = "before a branch for approval is moved"
-    BEFORE_BRANCH_DELIVERIES_MOVED = "before a branch for deliveries is moved"
-    BEFORE_CACHE_WRITTEN = "before the cache is written"
-    BEFORE_CLUSTER_WRITTEN = "before a cluster is written to"
-    BEFORE_RENDERED_BRANCH_PUSHED = "before the rendered branch is pushed"
-    BEFORE_STATE_BRANCH_PUSHED = "before the state branch is pushed"
-    BRANCH_APPROVAL_MOVED = "branch for approval moved"
     BRANCH_ASKS_APPROVAL = "the branch {branch}, which asks for an approval, cannot be kept: {error}"
     BRANCH_COMMITS_SOMEBODY_ELSE = "the branch {rendered} has commits of somebody else, which gitfleet undoes"
     BRANCH_COMMITS_SOMEBODY_ELSE_GITFLEET = (
         "the branch {branch} has commits of somebody else, so gitfleet leaves it alone"
     )
-    BRANCH_DELIVERIES_MOVED = "branch for deliveries moved"
     BRANCH_HOLDS_SOMEBODY_ELSE_COMMITS = "the branch \"{rendered}\" holds somebody else's commits, and none of gitfleet's: remove it, or name another one in spec.branches.rendered"
     CANNOT_BRANCH_HOLDS_SOMETHING_ELSE = 'it cannot be the branch "{rendered}", which holds something else'
     CANNOT_READ_PUT_COMMIT_TOP = "cannot be read, {reason}: put a commit on top of it that is sound"
     CANNOT_RENDERED_NOW = "{lost} cannot be rendered now, and what the branch had of it is not known"
     CHOOSES_NO_CLUSTER = '{option} "{selector}" chooses no cluster'
-    CLUSTER_WRITTEN = "cluster written to"
     COMMIT_CANNOT_READ_ANY_MORE = "{fault}; that commit cannot be read any more"
     COMMIT_REFUSED_WHOLE = "commit {commit} {refusal}; it is refused as a whole, and {accepted} goes on"
     COMMIT_WHERE_REMOTE = "commit to {watch} and, where there is a remote, push; `gitfleet init` lays a first fleet out"
@@ -58,13 +49,11 @@ class BranchesText(TextTable):
     NO_PLAIN_FILE = "it is no plain file"
     REMOVE_FILES_IGNORE_OTHERS = "remove files, or list those that are not for gitfleet in {ignore_file}"
     RENDERED_BRANCH_CANNOT_WRITTEN = "the rendered branch {rendered} cannot be written: {error}"
-    RENDERED_BRANCH_PUSHED = "rendered branch pushed"
     REPOSITORY_NO_BRANCH = 'the repository has no branch "{watch}"; it has {named}'
     REPOSITORY_NO_COMMIT_ANY_BRANCH = "the repository has no commit on any branch yet"
     REWRITTEN_NOT_COME_AFTER = "{branch} was rewritten: {new} does not come after {old}, which is reconciled on"
     SNAPSHOT_LACKS = "the snapshot's document {path} is not on the branch"
     STATE_BRANCH_COMMIT = "the state branch's commit {head} cannot be used: {why}; none of the {most} commits before it is a whole state that gitfleet wrote, so nothing changes on any cluster"
-    STATE_BRANCH_PUSHED = "state branch pushed"
     STATE_BRANCH_START_AGAIN = "to start again with an empty inventory, run: git push origin --delete {branch}"
     STATE_FOLDER_START_AGAIN = "put the file back, or delete the folder to start again with an empty inventory"
     STATE_RESTORED = "the state branch's commit %s cannot be used: %s; the state is restored from commit %s, and gitfleet deletes nothing until a person approves"

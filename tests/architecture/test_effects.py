@@ -52,4 +52,4 @@ def test_every_effect_of_the_loop_has_a_step() -> None:
 
 
 def test_a_step_before_an_effect_has_one_after_it() -> None:
-    assert sum(step.value.startswith("before ") for step in Step) * 2 + 5 == len(Step)
+    assert sum(step.name.endswith(("_WRITE", "_PUSH")) for step in Step) * 2 + 5 == len(Step)
