@@ -246,7 +246,7 @@ class Connection:
         return bool(_DAMAGE.search(result.errors)) and self._repair(result, ())
 
     def _check_mirror(self) -> None:
-        if not self.mirror.is_there() or not self.mirror.is_ours():
+        if not self.mirror.is_ours():
             with self.mirror.locked():
                 pass
 

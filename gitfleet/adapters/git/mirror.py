@@ -119,24 +119,17 @@ class Mirror:
         finally:
             self._lock.release()
 
-    def is_there(self) -> bool:
-        """Whether a repository is in place; says nothing of its objects."""
-        return (
-            (self.git_dir / "config").is_file()
-            and (self.git_dir / "HEAD").is_file()
-            and (self.git_dir / "objects").is_dir()
-            and (self.git_dir / "refs").is_dir()
-        )
-
     def is_ours(self) -> bool:
-        """Whether the settings are the ones that we wrote, and nothing leads git to those of somebody else: git runs
-        and follows what a repository's settings name (programs for ssh and credentials, other addresses)."""
+        """Whether a repository is in place with the settings that we wrote, and nothing leads git to those of somebody
+        else: git runs and follows what a repository's settings name (programs for ssh and credentials, addresses)."""
+        head, folders = self.git_dir / "HEAD", (self.git_dir / "objects", self.git_dir / "refs")
         try:
-            head = self.git_dir / "HEAD"
             ours = (self.git_dir / "config").read_bytes() in _CONFIGS.values() and head.read_bytes() == _HEAD
-            return ours and not head.is_symlink() and not self.git_dir.is_symlink() and not self._foreign()
         except OSError:
             return False
+        foreign = any(os.path.lexists(self.git_dir / name) for name in _FOREIGN)
+        linked = head.is_symlink() or self.git_dir.is_symlink()
+        return ours and all(folder.is_dir() for folder in folders) and not (foreign or linked)
 
     def identity(self) -> tuple[int, int]:
         """Changes when the repository is recreated."""
@@ -169,7 +162,8 @@ class Mirror:
         result = git.run("init", "--quiet", "--bare", "--template=", f"--object-format={object_format}", str(fresh))
         try:
             if result.ok:
-                _write_settings(fresh, _CONFIGS[object_format])
+                (fresh / "config").write_bytes(_CONFIGS[object_format])
+                (fresh / "HEAD").write_bytes(_HEAD)
                 return fresh
         except OSError as error:
             raise self._unusable(error) from error
@@ -234,27 +228,10 @@ class Mirror:
         return max(sizes)
 
     def _ensure(self) -> None:
-        if self.git_dir.is_symlink() or not self.is_there():
-            self.recreate()
-        elif not self.is_ours():
-            self._restore_settings()
-        if not self._cleared:
-            self.remove_leftovers()
-
-    def _restore_settings(self) -> None:
-        _log.warning("git mirror had settings of somebody else", extra={"mirror": str(self.folder)})
-        with suppress(OSError):
-            self.git_dir.chmod(0o700)
-            config = (self.git_dir / "config").read_bytes()
-            for path in self._foreign():
-                remove_tree(path)
-                path.unlink(missing_ok=True)
-            _write_settings(self.git_dir, _CONFIGS["sha256" if b"sha256" in config else "sha1"])
         if not self.is_ours():
             self.recreate()
-
-    def _foreign(self) -> list[Path]:
-        return [path for path in (self.git_dir / name for name in _FOREIGN) if os.path.lexists(path)]
+        if not self._cleared:
+            self.remove_leftovers()
 
     def _note_descriptor(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -293,11 +270,3 @@ def remove_tree(folder: Path) -> None:
         with suppress(OSError):
             Path(place).chmod(0o700)
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def _write_settings(git_dir: Path, config: bytes) -> None:
-    for name, content in (("config", config), ("HEAD", _HEAD)):
-        new = git_dir / f"{name}.new"
-        new.write_bytes(content)
-        remove_tree(git_dir / name)
-        new.replace(git_dir / name)

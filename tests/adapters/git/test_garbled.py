@@ -14,7 +14,6 @@ from gitfleet.adapters.git import GitRemote
 from gitfleet.adapters.git.connection import Bounds
 from gitfleet.errors import GitfleetError
 from tests.adapters.git.hubs import STATE, bare, change, git
-from tests.realparts.git_http import GitHttpServer
 
 FILES = {f"d{number % 5}/f{number}.yaml": b"kind: X %d\n" % number * 40 for number in range(60)}
 CASES = 200
@@ -123,7 +122,7 @@ def test_garbled_caches_and_mirrors_are_repaired_without_a_person(sound: Path, t
         shutil.rmtree(top)
 
 
-def works(top: Path, case: str, url: str | None = None) -> None:
+def works(top: Path, case: str) -> None:
     """One reconcile's reading and writing, without a second try."""
     cache = SqliteBlobCache(top / "cache" / "parsed.sqlite3")
     found = cache.get_many([f"k{number}" for number in range(300)])
@@ -134,7 +133,7 @@ def works(top: Path, case: str, url: str | None = None) -> None:
         assert cache.get_many(["new"]) == {"new": b"1"}, case
     cache.close()
     try:
-        remote = GitRemote(url or str(top / "hub.git"), top / "cache" / "mirror")
+        remote = GitRemote(str(top / "hub.git"), top / "cache" / "mirror")
         heads = remote.fetch(("main", STATE))
         tree = remote.list_tree(heads["main"])
         blobs = remote.read_blobs([entry.oid for entry in tree.values()], limit=1 << 20)
@@ -144,53 +143,6 @@ def works(top: Path, case: str, url: str | None = None) -> None:
         assert remote.fetch(("main", STATE))[STATE] == second, case
     except Exception as error:
         raise AssertionError(f"{case}: {error!r}") from error
-
-
-def invert(path: Path, chance: random.Random) -> None:
-    path.write_bytes(bytes(byte ^ 0xFF for byte in path.read_bytes()))
-
-
-PARTS = {
-    "loose objects": "objects/[0-9a-f][0-9a-f]/*",
-    "packs": "objects/pack/*.pack",
-    "indexes of packs": "objects/pack/*.idx",
-    "refs": "refs/gitfleet/branches/*",
-    "packed refs": "packed-refs",
-    "config": "config",
-    "HEAD": "HEAD",
-}
-GARBLED = [
-    *((part, harm) for part in PARTS for harm in (invert, empty, truncate, remove)),
-    *((part, become_folder) for part in ("packs", "config", "HEAD")),
-]
-
-
-@pytest.mark.real
-@pytest.mark.parametrize(
-    ("part", "harm"),
-    [
-        pytest.param(
-            part, harm, id=f"{part}: {harm.__name__}", marks=() if harm is truncate else pytest.mark.soak("mutations")
-        )
-        for part, harm in GARBLED
-    ],
-)
-def test_a_mirror_of_a_remote_over_http_is_fetched_anew(
-    part: str, harm: Callable[[Path, random.Random], None], sound: Path, git_http: GitHttpServer, tmp_path: Path
-) -> None:
-    """Every file of one part of the mirror is garbled, and the reconcile that finds it so works."""
-    shutil.copytree(sound / "hub.git", git_http.create("hub"), dirs_exist_ok=True, ignore=lambda *_: {"config"})
-    top = Path(shutil.copytree(sound, tmp_path / "top"))
-    shutil.rmtree(top / "hub.git")
-    files = sorted((top / "cache" / "mirror" / "mirror.git").glob(PARTS[part]))
-    assert files
-    for path in files:
-        path.chmod(0o600)
-        harm(path, random.Random(part))
-    works(top, f"{part}: {harm.__name__}", git_http.url("hub"))
-    works_again = GitRemote(git_http.url("hub"), top / "cache" / "mirror")
-    heads = works_again.fetch(("main", STATE))
-    assert "after" in works_again.list_tree(heads[STATE])
 
 
 def test_a_remote_that_is_down_takes_nothing_away(sound: Path, tmp_path: Path) -> None:

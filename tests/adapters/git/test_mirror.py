@@ -42,19 +42,6 @@ def test_a_lost_race_leaves_nothing_behind(file_hub: Hub) -> None:
     assert unsound(file_hub.path) == []
 
 
-@pytest.mark.soak("crashes")
-def test_many_commits_leave_a_sound_repository_and_few_files(file_hub: Hub) -> None:
-    assert file_hub.path
-    head = None
-    for number in range(120):
-        head = file_hub.repo.commit(change(STATE, head, {f"f{number % 7}": b"%d" % number}))
-    assert isinstance(file_hub.repo, GitRemote)
-    file_hub.repo.housekeep()
-    assert unsound(file_hub.path) == []
-    assert int(git(file_hub.path, "rev-list", "--count", STATE)) == 120
-    assert unsound(mirror_of(file_hub)) == []
-
-
 def test_housekeeping_packs_what_piled_up(file_hub: Hub) -> None:
     assert isinstance(file_hub.repo, GitRemote)
     head = None
