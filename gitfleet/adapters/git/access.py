@@ -28,16 +28,6 @@ class Access:
         self._credentials = credentials
         self._app_token = app_token
 
-    @property
-    def token(self) -> str:
-        """Whose token is used, in words for people; "" for none."""
-        credentials = self._credentials
-        if credentials is None:
-            return ""
-        if self._app_token is not None:
-            return "the GitHub App"
-        return str(credentials.password_file or (credentials.password and "GITFLEET_GIT_PASSWORD") or "")
-
     def now(self, *, renew: bool = False) -> GitCredentials | None:
         """With the password that the file or the app has now; with `renew` an app's token is not one that was used
         already. MissingPart for a file that cannot be read or is empty; what the app's server answers."""
@@ -59,7 +49,6 @@ class RemoteCommands:
     ) -> None:
         self._address, self._access, self._mask, self._git_dir = address, access, mask, git_dir
         self._seconds, self._use_git_config = seconds, use_git_config
-        self.token = access.token
 
     def runner(self, git_dir: Path, credentials: GitCredentials | None = None) -> GitRunner:
         """What runs git on a repository; without credentials for what does not leave this machine."""

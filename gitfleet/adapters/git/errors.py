@@ -62,11 +62,8 @@ _NEXT_TIME = "The next reconcile tries again."
 _NO_ROOM_HINT = "Make room, or name another folder with --cache-dir; the next reconcile goes on by itself."
 
 
-def error_of(
-    result: GitResult, shown: str, mask: Callable[[str], str], *, doing: str, token: str = ""
-) -> GitfleetError:
-    """The error that a failed talk with the remote means; unknown words count as a passing fault. `token` says whose
-    token was given, if one was."""
+def error_of(result: GitResult, shown: str, mask: Callable[[str], str], *, doing: str) -> GitfleetError:
+    """The error that a failed talk with the remote means; unknown words count as a passing fault."""
     text = mask(result.errors)
     reported = quote_of(text)
     if result.timed_out:
@@ -84,7 +81,7 @@ def error_of(
         hint = "Check the address; hosts also say so when the credentials may not see the repository."
         return NoRepository(f"{doing} {shown} found no git repository there: {reported}", hint=hint)
     if _REFUSED.search(text):
-        return _refusal(text, f"{doing} {shown} was refused: ", token)
+        return _refusal(text, f"{doing} {shown} was refused: ")
     if _MOVED.search(text):
         return BadInput(f"{doing} {shown} was sent elsewhere: {reported}", hint="Write the repository's new address.")
     if _CERTIFICATE.search(text):
@@ -116,15 +113,15 @@ def _unreadable(text: str, begins: str, reported: str) -> UnreadableCommit | Non
     return None
 
 
-def _refusal(text: str, begins: str, token: str) -> Forbidden:
-    if not token or not _NO_LOGIN.search(text):
+def _refusal(text: str, begins: str) -> Forbidden:
+    if not _NO_LOGIN.search(text):
         return Forbidden(f"{begins}{quote_of(text)}", hint="Check the credentials and what they may do.")
     remote_lines = "\n".join(line for line in text.splitlines() if line.startswith("remote:"))
-    hint = "It may be wrong, have ended, or belong to another host; replace it."
-    return Forbidden(
-        f"{begins}the remote refused the token of {token}{f': {quote_of(remote_lines)}' if remote_lines else '.'}",
-        hint=hint,
+    hint = (
+        "Give a token (GITFLEET_GIT_PASSWORD_FILE), or replace one that is wrong, has ended or belongs to another host."
     )
+    reported = f": {quote_of(remote_lines)}" if remote_lines else "."
+    return Forbidden(f"{begins}the remote does not accept the credentials{reported}", hint=hint)
 
 
 def is_refused(result: GitResult) -> bool:

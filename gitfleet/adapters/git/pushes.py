@@ -79,14 +79,12 @@ _TABLE: Final = (
 )  # fmt: skip
 
 
-def classify_push(
-    result: GitResult, *, branch: str, shown: str, mask: Callable[[str], str], token: str = ""
-) -> GitfleetError | None:
+def classify_push(result: GitResult, *, branch: str, shown: str, mask: Callable[[str], str]) -> GitfleetError | None:
     """None when the branch was moved by this push. LostRace: read again; RemoteUnreachable: try again after a pause;
     Forbidden, RemoteRefuses or BadInput: a person must act."""
     match = _RESULT.search(result.output.decode(errors="replace"))
     if not match or result.timed_out:
-        return error_of(result, shown, mask, doing="Pushing to", token=token)
+        return error_of(result, shown, mask, doing="Pushing to")
     flag, summary = match["flag"], mask(match["summary"])
     if flag == "=":  # the very same commit is there already: another process decided the same and was faster
         return LostRace(_MOVED.format(branch=branch, shown=shown))
