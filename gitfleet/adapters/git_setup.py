@@ -83,8 +83,6 @@ def open_repository(settings: Settings) -> GitRemote | StateDirectory:
     """The config repo that the settings name, its state branch in a folder where they say so. MissingPart when the
     cache folder cannot be made; a full disk may have room by the time that something is to be kept there."""
     remote = open_remote(settings, GitRemote)
-    if settings.tracked:
-        remote = remote.reading_tracked()
     if settings.state_dir is None:
         return remote
     return StateDirectory(settings.state_dir, Branches().state, remote)
@@ -107,4 +105,5 @@ def open_remote(settings: Settings, kind: type[_Remote]) -> _Remote:
         bounds=Bounds(network_seconds=settings.git_seconds),
         use_git_config=True,
         app_token=app_tokens(settings),
+        tracked=settings.tracked,
     )

@@ -35,7 +35,6 @@ _ABSENT = re.compile(
     r"not a tree|bad object|[Nn]ot a valid|not found|bad file|[Mm]issing|unknown|does not exist|not a commit"
 )
 """What git says of an object that is not there, perhaps because it never was; a damaged one gives other errors."""
-_UNSOUND_OBJECT = re.compile(r"object ([0-9a-f]{40,64}): ")
 _STALE_LOCK = re.compile(r"\.lock': File exists")
 _NO_SUCH_REF = re.compile(r"couldn't find remote ref", re.I)
 _FETCH = (
@@ -78,8 +77,11 @@ class Connection:
     def __init__(self, settings: ConnectionSettings) -> None:
         self.address, inside = parse_address(settings.url)
         credentials = settings.credentials or inside
-        own = credentials is not None and (credentials.password or credentials.password_file or credentials.app)
-        if credentials is not None and inside is not None and not own:
+        if (
+            credentials is not None
+            and inside is not None
+            and not (credentials.password or credentials.password_file or credentials.app)
+        ):
             # What was given says how to reach the host; who we are stands in the address.
             credentials = replace(credentials, username=inside.username, password=inside.password)
         self.mask = Mask(credentials)
@@ -93,7 +95,6 @@ class Connection:
             seconds=settings.bounds.network_seconds,
             use_git_config=settings.use_git_config,
         )
-        self.token = "the address" if not own and inside and inside.password else self._remote.token
         self._git = self._remote.runner(self.mirror.git_dir)
         self._seen: tuple[int, int] | None = None
         self._heads: Mapping[str, str] | None = None
@@ -119,7 +120,7 @@ class Connection:
         if not result.ok and self._repair(result):
             result = self._list_heads()
         if not result.ok:
-            raise error_of(result, self.shown, self.mask, doing="Reading the branches of", token=self.token)
+            raise error_of(result, self.shown, self.mask, doing="Reading the branches of")
         self._seen = self.mirror.identity()
         own = heads_of(result.output, separator=b"\t", prefix=HEADS)
         tracked = heads_of(result.output, separator=b"\t", prefix=TRACKED)
@@ -310,7 +311,7 @@ class Connection:
             _log.warning("a branch is read without its history", extra={"branch": name, "reason": str(error)})
             return None
         self.mirror.remove_leftovers()
-        return self._with_commit(error, result, name)
+        return error
 
     def _fetch_error(self, result: GitResult) -> GitfleetError:
         if _NO_SUCH_REF.search(result.errors):
@@ -325,23 +326,7 @@ class Connection:
             limit = f"{limit_bytes >> 20} MiB"
             message, hint = f"Fetching {self.shown} brings more than {limit}.", "Use a repository of its own."
             return UnreadableCommit(message, reason=f"it brings more than {limit}", lasting=True, hint=hint)
-        return error_of(result, self.shown, self.mask, doing="Fetching", token=self.token)
-
-    def _with_commit(self, error: UnreadableCommit, result: GitResult, name: str) -> UnreadableCommit:
-        """The error of a branch with the commit that brought what was refused."""
-        unsound = _UNSOUND_OBJECT.search(result.errors)
-        if unsound is None:
-            return error
-        with self.unchecked([name]) as git:
-            commit = _oldest_commit_with(git, unsound[1]) if git is not None else None
-        if commit is None:
-            return error
-        return UnreadableCommit(
-            f"{error} It came with commit {commit}.",
-            reason=f"{error.reason}, which came with commit {commit[:12]}",
-            lasting=error.lasting,
-            hint=f"Rewrite the branch without {commit[:12]}, or commit on top of it what is sound.",
-        )
+        return error_of(result, self.shown, self.mask, doing="Fetching")
 
     @contextmanager
     def unchecked(self, names: Iterable[str]) -> Iterator[GitRunner | None]:
@@ -390,11 +375,3 @@ class Connection:
 
     def _is_intact(self) -> bool:
         return self._git.run("fsck", "--connectivity-only", "--no-dangling", "--no-progress").ok
-
-
-def _oldest_commit_with(git: GitRunner, oid: str) -> str | None:
-    log = ("log", "--all", "--reverse", "--format=%H %T")
-    changed = git.run(*log, "-t", f"--find-object={oid}").output.split()
-    named = [line for line in git.run(*log).output.splitlines() if oid.encode() in line]
-    commits = changed or [word for line in named for word in line.split()]
-    return commits[0].decode() if commits else None

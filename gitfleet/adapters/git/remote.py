@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 from gitfleet.adapters.git import imports
@@ -34,7 +34,8 @@ class GitRemote(GitHistory):
     treated as a remote: its work tree and index are never touched and its hooks never run. `mirror_dir` is a folder
     of gitfleet's own; several processes and threads (each with its own instance) may share it.
     `credentials` are read at each use where they are files; `app_token` gives those of a GitHub App.
-    `bounds` limit time and size. With `use_git_config` the user's own git settings and credential helpers count.
+    `bounds` limit time and size. With `use_git_config` the user's own git settings and credential helpers count. A
+    local clone that is `tracked` has the branches of its own remote `origin` too, where it has none of that name.
     Raises BadInput for an address that is not acceptable and MissingPart without git or a usable folder.
     """
 
@@ -47,6 +48,7 @@ class GitRemote(GitHistory):
         bounds: Bounds = Bounds(),
         use_git_config: bool = False,
         app_token: AppToken | None = None,
+        tracked: bool = False,
     ) -> None:
         self._settings = ConnectionSettings(
             url=url,
@@ -55,6 +57,7 @@ class GitRemote(GitHistory):
             bounds=bounds,
             use_git_config=use_git_config,
             app_token=app_token,
+            tracked=tracked,
         )
         super().__init__(Connection(self._settings))
         self._shortening = Shortening(self._connection)
@@ -69,24 +72,7 @@ class GitRemote(GitHistory):
 
     def clone_reader(self) -> GitRemote:
         """A second one on the same remote and mirror, for another thread."""
-        settings = self._settings
-        remote = GitRemote(
-            settings.url,
-            settings.mirror_dir,
-            credentials=settings.credentials,
-            bounds=settings.bounds,
-            use_git_config=settings.use_git_config,
-            app_token=settings.app_token,
-        )
-        return remote.reading_tracked() if settings.tracked else remote
-
-    def reading_tracked(self) -> GitRemote:
-        """The remote, where it is a local clone with the branches of its own remote `origin` that it has no branch of
-        that name of."""
-        self._settings = replace(self._settings, tracked=True)
-        self._connection = Connection(self._settings)
-        self._shortening = Shortening(self._connection)
-        return self
+        return GitRemote(**{field.name: getattr(self._settings, field.name) for field in fields(self._settings)})
 
     def commit(self, change: BranchChange) -> str:
         """Make the commit and push it if the remote's branch still is `change.expected`; the new commit's id.
@@ -122,9 +108,7 @@ class GitRemote(GitHistory):
         names.check_branch(branch)
         with self._connection.mirror.locked() as lock:
             result = self._connection.push("", branch=branch, expected=names.check_object_id(expected), lock=lock)
-            error = classify_push(
-                result, branch=branch, shown=self.shown, mask=self._connection.mask, token=self._connection.token
-            )
+            error = classify_push(result, branch=branch, shown=self.shown, mask=self._connection.mask)
             if error is not None:
                 raise error
             self._connection.local("update-ref", "-d", branch_ref(branch), lock=lock)
@@ -192,9 +176,7 @@ class GitRemote(GitHistory):
             if first and not result.ok and self._connection.repaired_push(result):
                 first = False
                 continue
-            error = classify_push(
-                result, branch=change.branch, shown=self.shown, mask=self._connection.mask, token=self._connection.token
-            )
+            error = classify_push(result, branch=change.branch, shown=self.shown, mask=self._connection.mask)
             if error is not None:
                 raise error
             self._shortening.note(commit, base, change.keep_commits, change.expected)

@@ -86,18 +86,3 @@ def test_another_branch_is_brought_when_it_is_read(file_hub: Hub, tmp_path: Path
     assert fresh.resolve(older[:9]) == older
     with pytest.raises(BadInput, match="no branch, tag or commit"):
         fresh.resolve("1" * 40)
-
-
-def test_trouble_names_the_commit(file_hub: Hub, tmp_path: Path) -> None:
-    assert file_hub.path
-    file_hub.seed({"a": b"1"})
-    evil = unsound_commit(file_hub.path)
-    later = git(file_hub.path, "commit-tree", "-m", "later", "-p", evil, f"{evil}^{{tree}}")
-    put_branches(file_hub.path, later, ["topic"])
-    remote = GitRemote(str(file_hub.path), tmp_path / "mirror")
-    remote.fetch(("main",))
-    with pytest.raises(BadInput, match=f"hasDotgit.*It came with commit {evil}") as refused:
-        remote.list_tree(later)
-    hint = f"Rewrite the branch without {evil[:12]}, or commit on top of it what is sound."
-    assert refused.value.hint == hint
-    assert not (tmp_path / "mirror" / "examined.git").exists()
