@@ -1,17 +1,17 @@
 """Kubernetes Events about the pod that this process runs in, counted and limited as client-go's recorder does.
 
-What is said again within ten minutes is counted in a series; of many sentences of one reason the later ones are counted
-together; a burst is limited. So an API server gets few writes whatever happens to the fleet.
+What is said again within ten minutes is counted in a series, and a burst is limited: so an API server gets few writes
+whatever happens to the fleet.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Final
+from functools import cache
+from typing import Final
 
 from gitfleet.adapters.kube.own_cluster import own_cluster, pod_namespace
 from gitfleet.adapters.kube.texts import KubeText
@@ -26,14 +26,10 @@ from gitfleet.settings import ConnectionRules
 
 TOGETHER: Final = timedelta(minutes=10)
 """What is said again within so long is the same Event."""
-MOST_SENTENCES: Final = 10
-"""Different ones of a reason within that time; later ones are counted together."""
 BURST: Final = 25
 """So many writes at once, and then one in REFILL seconds."""
 REFILL: Final = 300.0
-_MOST_KNOWN: Final = 500
 _LONGEST_NOTE: Final = 1000
-_COMBINED: Final = KubeText.COMBINED_FROM_SIMILAR_EVENTS()
 _CONTROLLER: Final = "gitfleet.dev/run"
 _WARNING: Final = frozenset(
     {
@@ -63,31 +59,25 @@ class PodEvents:
     pod: str
     uid: str
     clock: Clock
-    _series: OrderedDict[tuple[str, str], _Series] = field(default_factory=OrderedDict)
-    _done: set[tuple[str, int]] = field(default_factory=set)
+    _series: dict[tuple[str, str], _Series] = field(default_factory=dict)
     _allowance: float = BURST
     _since: float | None = None
 
     def send(self, message: NotificationMessage) -> None:
-        """See the port. What was written of a message that failed is not written again."""
-        for number, event in enumerate(message.document["events"]):
-            if (message.id, number) not in self._done and self._may():
+        """See the port."""
+        for event in message.document["events"]:
+            if self._may():
                 self._say(NotificationEvent(event["event"]), str(event["message"])[:_LONGEST_NOTE])
-            self._done.add((message.id, number))
-        self._done.clear()
 
     def _say(self, event: NotificationEvent, note: str) -> None:
         now, reason = self.clock.now(), event.value[0].upper() + event.value[1:]
-        self._forget(now)
+        self._series = {key: series for key, series in self._series.items() if now - series.last <= TOGETHER}
         previous = self._series.get((reason, note))
-        if previous is None and sum(reason == known_reason for known_reason, _ in self._series) >= MOST_SENTENCES:
-            previous, note = self._series.get((reason, _COMBINED)), f"{_COMBINED}{note}"
         if previous is not None and self._counted(previous, now):
             return
         name = f"{self.pod[:200]}.{secrets.token_hex(8)}"
         self._write("POST", self._folder, self._body(name, event, reason, note))
-        key = (reason, _COMBINED if note.startswith(_COMBINED) else note)
-        self._series[key] = _Series(name, 1, now)
+        self._series[reason, note] = _Series(name, 1, now)
 
     def _counted(self, previous: _Series, now: datetime) -> bool:
         """Count it in the series of an Event; whether that is still there."""
@@ -127,12 +117,6 @@ class PodEvents:
             raise ClusterUnreachable(KubeText.API_SERVER_REFUSES_EVENT_STATUS(status=response.status))
         return response
 
-    def _forget(self, now: datetime) -> None:
-        for key in [key for key, previous in self._series.items() if now - previous.last > TOGETHER]:
-            del self._series[key]
-        while len(self._series) >= _MOST_KNOWN:
-            self._series.popitem(last=False)
-
     def _may(self) -> bool:
         """Take one of the writes that are allowed now."""
         now = self.clock.monotonic()
@@ -150,26 +134,13 @@ def pod_events(allowed: ConnectionRules, pod: str, uid: str, clock: Clock) -> Ca
     if namespace is None:
         return None
 
-    writers: list[PodEvents] = []  # it counts what it has said
-
+    @cache  # it counts what it has said
     def made() -> PodEvents:
-        if writers:
-            return writers[0]
         from gitfleet.adapters.kube.http_transport import HttpTransport  # slow to import
 
         endpoint, login = own_cluster(allowed.service_account, KubeText.EVENT_POD())
-        wire = Wire(
-            KubeText.GITFLEET_OWN_CLUSTER(), HttpTransport(endpoint, login, parallel=1, timeouts=_ONCE), timeouts=_ONCE
-        )
-        pod_uid = uid or _uid_of(wire, namespace, pod)
-        writers.append(PodEvents(wire=wire, namespace=namespace, pod=pod, uid=pod_uid, clock=clock))
-        return writers[0]
+        transport = HttpTransport(endpoint, login, parallel=1, timeouts=_ONCE)
+        wire = Wire(KubeText.GITFLEET_OWN_CLUSTER(), transport, timeouts=_ONCE)
+        return PodEvents(wire=wire, namespace=namespace, pod=pod, uid=uid, clock=clock)
 
     return made
-
-
-def _uid_of(wire: Wire, namespace: str, pod: str) -> str:
-    """The UID of the pod, without which `kubectl describe` does not find its Events; "" where it may not be read."""
-    response = wire.send("GET", f"/api/v1/namespaces/{namespace}/pods/{pod}")
-    body: Any = response.json() if response.ok else {}
-    return str(body.get("metadata", {}).get("uid", ""))

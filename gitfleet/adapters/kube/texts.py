@@ -39,7 +39,6 @@ class KubeText(TextTable):
         'cluster {name} is reached by the context "{context}" and there is no kubeconfig'
     )
     CLUSTER_REACHED_KUBECONFIG_NO_FOLDER = "cluster {name} is reached by the kubeconfig {file} and there is no folder"
-    COMBINED_FROM_SIMILAR_EVENTS = "(combined from similar events): "
     CONNECTION_BROKE_OFF = "the connection broke off"
     CONNECTION_FAILED = "the connection failed ({name})"
     CORRECT_CERTIFICATE_AUTHORITY_DATA = (
