@@ -69,11 +69,7 @@ class StateDirectory:
         if commit != self._files.head():
             raise RetryLater(AdaptersText.CHANGED_WHILE_READ(path=self._folder))
         prefix = f"{under.rstrip('/')}/" if under else ""
-        return {
-            path: TreeEntry("100644", file.oid, file.size)
-            for path, file in self._files.known.items()
-            if path.startswith(prefix)
-        }
+        return {path: entry for path, entry in self._files.known.items() if path.startswith(prefix)}
 
     def read_blobs(self, oids: Iterable[str], *, limit: int) -> Mapping[str, bytes]:
         """Blobs of the folder's files, and of the repository."""
@@ -108,13 +104,13 @@ class StateDirectory:
             self._folder.mkdir(parents=True, exist_ok=True)
             with self._locked():
                 self._finish()
-                self._files.observe(self._now())
+                self._files.observe()
                 head = self._files.head()
                 if head != change.expected:
                     raise LostRace(AdaptersText.CHANGED_BY_SOMEBODY_ELSE(folder=self._folder))
                 self._lay_out(change)
                 self._finish()
-                self._files.observe(self._now())
+                self._files.observe()
         new_head = self._files.head()
         if new_head is None:
             raise BadInput(AdaptersText.LEAVES_NO_FILE(folder=self._folder))
@@ -129,9 +125,9 @@ class StateDirectory:
         if self._folder.is_dir() and os.access(self._folder, os.W_OK):
             with self._locked():
                 self._finish()
-                self._files.observe(self._now())
+                self._files.observe()
         else:
-            self._files.observe(None)
+            self._files.observe()
 
     def _lay_out(self, change: BranchChange) -> None:
         """Everything that is to be written and removed, complete beside the files before the first of them moves."""
@@ -190,12 +186,6 @@ class StateDirectory:
         if not target.is_relative_to(root) or ".." in Path(path).parts or path.startswith("."):
             raise BadInput(AdaptersText.LEADS_OUT_OF(path=path, folder=self._folder))
         return target
-
-    def _now(self) -> int:
-        """The file system's own time, in nanoseconds."""
-        lock = self._folder / _LOCK
-        lock.touch()
-        return lock.stat().st_mtime_ns
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

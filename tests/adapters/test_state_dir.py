@@ -114,24 +114,6 @@ def test_an_edit_by_hand_is_seen(tmp_path: Path) -> None:
         state.read_blobs([blob_id(b"1")], limit=10)
 
 
-def test_an_unchanged_file_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gitfleet.adapters.folder_files._UNSURE", -1)
-    state = on(tmp_path)
-    state.commit(change(None, {f"{n}.yaml": b"x%d" % n for n in range(20)}))
-    read = Path.read_bytes
-    seen: list[str] = []
-
-    def read_bytes(path: Path) -> bytes:
-        seen.append(path.name)
-        return read(path)
-
-    monkeypatch.setattr(Path, "read_bytes", read_bytes)
-    state.fetch()
-    (tmp_path / "7.yaml").write_bytes(b"y7")
-    state.fetch()
-    assert seen == ["7.yaml"]
-
-
 def test_too_large_a_blob_is_left_out_and_others_come_from_the_repository(tmp_path: Path) -> None:
     repo = MemoryRepo()
     repo.commit_files("main", {"a": "from the repo"}, MOMENT)
@@ -319,18 +301,11 @@ def play(world: FolderWorld, *, restarts: bool = False) -> None:
     world.settle()
 
 
-def test_the_folder_of_a_run_holds_what_the_branch_would(tmp_path: Path) -> None:
-    branch, folder = FolderWorld(), FolderWorld(folder=tmp_path)
-    play(branch)
-    play(folder)
-    assert files_in(tmp_path) == dict(branch.repo.files(BRANCH))
-    assert set(folder.repo.fetch()) == {"main"}, "nothing is pushed"
-
-
 def test_a_run_goes_on_after_every_restart(tmp_path: Path) -> None:
     branch, folder = FolderWorld(), FolderWorld(folder=tmp_path)
-    play(branch, restarts=True)
+    play(branch)
     play(folder, restarts=True)
+    assert set(folder.repo.fetch()) == {"main"}, "nothing is pushed"
     assert files_in(tmp_path) == dict(branch.repo.files(BRANCH))
     for cluster in ("eu-1", "us-1"):
         assert folder.live(cluster, "ConfigMap", "plain") is None
