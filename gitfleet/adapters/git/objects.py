@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from gitfleet.formats.git_names import blob_id
@@ -90,13 +90,3 @@ def parse_blobs(output: bytes) -> dict[str, bytes]:
 def is_blob(oid: str, data: bytes) -> bool:
     """Whether these bytes are the blob of that id (SHA-1 or SHA-256 by the id's length)."""
     return blob_id(data, len(oid)) == oid
-
-
-def with_changes(old: Mapping[str, TreeEntry], changes: Mapping[str, TreeEntry | None]) -> dict[str, TreeEntry]:
-    """A listing brought forward: the old one with the changes made, in path order again."""
-    entries = {path: entry for path, entry in old.items() if path not in changes}
-    added = {path: entry for path, entry in changes.items() if entry is not None}
-    if not added:
-        return entries
-    entries |= added
-    return dict(sorted(entries.items(), key=lambda item: item[0].encode(errors="surrogateescape")))

@@ -19,9 +19,6 @@ from gitfleet.ports.repos import CommitFacts, TreeEntry
 
 _Parsed = TypeVar("_Parsed")
 _TREES_KEPT = 6
-_WORTH_BRINGING_FORWARD = 1_000
-"""Entries from which `diff-tree` against a listing at hand is cheaper than a new `ls-tree`."""
-_ANCESTORS_TRIED = "20"
 _BATCH_BYTES = 64 << 20
 _HEADER_BYTES = 200
 _MOST_READINGS = 3
@@ -247,10 +244,7 @@ class GitReader:
         if commit in self._trees:
             self._trees.move_to_end(commit)
             return self._trees[commit]
-        tree = self._updated_listing(commit)
-        if tree is None:
-            tree = self._listed(commit)
-        self._trees[commit] = MappingProxyType(tree)
+        self._trees[commit] = MappingProxyType(self._listed(commit))
         while len(self._trees) > _TREES_KEPT:
             self._trees.popitem(last=False)
         return self._trees[commit]
@@ -267,22 +261,6 @@ class GitReader:
         except UnreadableCommit as error:
             self._connection.refusals[commit] = error
             raise
-
-    def _updated_listing(self, commit: str) -> dict[str, TreeEntry] | None:
-        """The listing made from that of a recent ancestor: its cost follows the change and not the tree."""
-        if not any(len(tree) >= _WORTH_BRINGING_FORWARD for tree in self._trees.values()):
-            return None
-        result = self._connection.local("rev-list", "--first-parent", f"--max-count={_ANCESTORS_TRIED}", commit, "--")
-        near = next((oid for oid in result.output.decode().split() if oid in self._trees), None)
-        if not result.ok or near is None:
-            return None
-        changes = dict(self.changed_paths(near, commit))
-        blobs = {entry.oid for entry in changes.values() if entry and entry.mode != "160000"}
-        sizes = self._sizes(sorted(blobs)) if blobs else {}
-        sized = {
-            path: entry and TreeEntry(entry.mode, entry.oid, sizes.get(entry.oid)) for path, entry in changes.items()
-        }
-        return objects.with_changes(self._trees[near], sized)
 
     def _sizes(self, oids: list[str]) -> Mapping[str, int]:
         for _ in range(_MOST_READINGS):

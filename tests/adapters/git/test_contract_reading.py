@@ -134,18 +134,6 @@ def test_the_commits_before_one_are_listed_nearest_first(hub: Hub) -> None:
         hub.repo.ancestors("1" * 40, most=1)
 
 
-def test_a_large_tree_brought_forward_is_the_tree_itself(hub: Hub) -> None:
-    files = {f"d{n % 40}/f{n}": b"%d" % n for n in range(1500)}
-    old = hub.seed(files)
-    hub.repo.fetch()
-    hub.repo.list_tree(old)
-    new = hub.other.commit(change("main", old, {"d1/f1": b"new", "a0": b"first"}, remove=["d2", "d3/f3"]))
-    hub.repo.fetch()
-    brought = hub.repo.list_tree(new)
-    fresh = hub.repo.clone_reader().list_tree(new)
-    assert list(brought.items()) == list(fresh.items())
-
-
 def test_revisions_are_resolved(hub: Hub) -> None:
     commit = hub.seed(FILES)
     hub.repo.fetch()
