@@ -6,16 +6,17 @@ from __future__ import annotations
 import http.client
 import io
 import socket
+import ssl
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from urllib3 import BaseHTTPResponse, HTTPConnectionPool, HTTPSConnectionPool
+from urllib3 import BaseHTTPResponse, HTTPConnectionPool, HTTPSConnectionPool, exceptions
 from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
 
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.texts import AdaptersText
 from gitfleet.errors import NoResponse
+from gitfleet.formats.masking import masked
 
 
 def connected(
@@ -46,11 +47,11 @@ def _new_connection(self: HTTPConnection) -> socket.socket:
     try:
         return connected(self._dns_host.strip("[]"), self.port, float(self.timeout or 0.0), self.socket_options or ())
     except socket.gaierror as error:
-        raise NameResolutionError(self.host, self, error) from error
+        raise exceptions.NameResolutionError(self.host, self, error) from error
     except TimeoutError as error:
-        raise ConnectTimeoutError(self, str(error)) from error
+        raise exceptions.ConnectTimeoutError(self, str(error)) from error
     except OSError as error:
-        raise NewConnectionError(self, str(error)) from error
+        raise exceptions.NewConnectionError(self, str(error)) from error
 
 
 def pools_with_limit(
@@ -94,6 +95,32 @@ def read_body(response: BaseHTTPResponse, most: int) -> bytes:
         parts.append(part)
         remaining -= len(part)
     return b"".join(parts)
+
+
+def why_no_response(error: Exception, connect: float, read: float) -> str:
+    """Why no response came within these seconds, in the same words each time, so that the same error makes no new
+    commit."""
+    cause = error
+    while isinstance(inner := getattr(cause, "reason", None) or next(iter(cause.args), None), Exception):
+        cause = inner
+    match cause:
+        case NoResponse():
+            return str(cause)
+        case exceptions.NameResolutionError():
+            return AdaptersText.NAME_CANNOT_RESOLVED()
+        case exceptions.NewConnectionError():
+            return "connection refused" if "refused" in str(cause) else AdaptersText.NO_CONNECTION()
+        case exceptions.ConnectTimeoutError():
+            return AdaptersText.NO_CONNECTION_WITHIN(seconds=connect)
+        case exceptions.TimeoutError() | TimeoutError():
+            return AdaptersText.NO_RESPONSE_WITHIN(seconds=read)
+        case exceptions.SSLError() | ssl.SSLError():
+            reason = getattr(cause, "verify_message", None) or getattr(cause, "reason", None) or type(cause).__name__
+            return AdaptersText.CERTIFICATE_NOT_ACCEPTED(reason=masked(str(reason)))
+        case exceptions.ProtocolError() | ConnectionError():
+            return AdaptersText.CONNECTION_BROKE_OFF()
+        case _:
+            return AdaptersText.CONNECTION_FAILED(name=type(cause).__name__)
 
 
 class _Until(io.RawIOBase):

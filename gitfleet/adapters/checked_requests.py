@@ -11,9 +11,8 @@ from typing import Any, Final
 import urllib3
 
 from gitfleet.adapters.addresses import checked
-from gitfleet.adapters.bounded_reads import pools_with_limit
+from gitfleet.adapters.bounded_reads import pools_with_limit, why_no_response
 from gitfleet.adapters.clock import SystemClock
-from gitfleet.adapters.texts import AdaptersText
 from gitfleet.errors import NoResponse
 
 SIGNATURE: Final = "X-Gitfleet-Signature-256"
@@ -89,7 +88,8 @@ def exchanged(request: Exchange, context: ssl.SSLContext, bounds: Bounds) -> Ans
         response.close()
         return answered
     except (NoResponse, urllib3.exceptions.HTTPError, OSError) as error:
-        raise NoResponse(_why(error, bounds), passing=not isinstance(error, NoResponse)) from None
+        why = why_no_response(error, bounds.connect, bounds.read)
+        raise NoResponse(why, passing=not isinstance(error, NoResponse)) from None
     finally:
         pool.clear()
 
@@ -106,21 +106,3 @@ def _checked_pool(pool: Any) -> Any:
 
     connection = type("Checked", (pool.ConnectionCls,), {"_new_conn": new_connection})
     return type("CheckedPool", (pool,), {"ConnectionCls": connection})
-
-
-def _why(error: Exception, bounds: Bounds) -> str:
-    match error:
-        case NoResponse():
-            return str(error)
-        case urllib3.exceptions.NameResolutionError():
-            return AdaptersText.NAME_CANNOT_RESOLVED()
-        case urllib3.exceptions.SSLError() | ssl.SSLError():
-            return AdaptersText.CERTIFICATE_NOT_ACCEPTED()
-        case urllib3.exceptions.NewConnectionError():
-            return AdaptersText.NO_CONNECTION()
-        case urllib3.exceptions.ConnectTimeoutError():
-            return AdaptersText.NO_CONNECTION_WITHIN(seconds=bounds.connect)
-        case urllib3.exceptions.TimeoutError() | TimeoutError():
-            return AdaptersText.NO_RESPONSE_WITHIN(seconds=bounds.read)
-        case _:
-            return AdaptersText.CONNECTION_FAILED(name=type(error).__name__)

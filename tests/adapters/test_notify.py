@@ -165,7 +165,7 @@ def test_a_server_that_hangs_or_is_not_there(monkeypatch: pytest.MonkeyPatch) ->
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/{CANARY}"
         with pytest.raises(DestinationUnavailable, match=silence("no response within 0.3 s")):
             send("slack", {"url": url, "allowHttp": True})
-    with pytest.raises(DestinationUnavailable, match=silence("no connection")):
+    with pytest.raises(DestinationUnavailable, match=silence("connection refused")):
         send("slack", {"url": url, "allowHttp": True})
 
 
@@ -190,7 +190,7 @@ def test_tls_needs_a_certificate_that_is_trusted(tmp_path: Path) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     with receiving(context) as receiver:
-        with pytest.raises(DestinationUnavailable, match="its certificate was not accepted"):
+        with pytest.raises(DestinationUnavailable, match="certificate or ours was not accepted"):
             send("slack", {"url": receiver.url})
         assert receiver.got == []
         send("slack", {"url": receiver.url, "ca": certificate.read_text()})

@@ -305,7 +305,7 @@ def test_a_token_stands_in_no_sentence(server: ForgeServer) -> None:
 
 def test_a_server_that_is_not_there_is_asked_again_later(server: ForgeServer) -> None:
     forge = BUILT_IN[server.dialect](ForgeAccess(url="http://127.0.0.1:9", repository=REPOSITORY, token=TOKEN))
-    sentence = ForgeText.FORGE_NOT_ANSWER(host="127.0.0.1:9", why=ForgeText.NO_CONNECTION_BROKE_OFF())
+    sentence = ForgeText.FORGE_NOT_ANSWER(host="127.0.0.1:9", why="connection refused")
     with pytest.raises(ForgeUnavailable, match=re.escape(sentence)):
         list(forge.pulls("main"))
 

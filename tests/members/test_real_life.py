@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from kubernetes.client import ApiException, RbacAuthorizationV1Api
 
-from gitfleet.adapters.kube.texts import KubeText
+from gitfleet.adapters.texts import AdaptersText
 from gitfleet.api.conditions import find_condition
 from tests import builders
 from tests.members.plays import place_role
@@ -69,7 +69,7 @@ def test_a_cluster_joins_falls_silent_comes_back_and_leaves(
         agent = world.state().clusters["east"].status.agent
         healthy = find_condition(agent.conditions, "Healthy") if agent else None
         assert healthy is not None and healthy.reason == "ClusterUnreachable"
-        assert KubeText.NO_RESPONSE_WITHIN(read_seconds=1) in healthy.message
+        assert AdaptersText.NO_RESPONSE_WITHIN(seconds=1) in healthy.message
 
         # Back again, it catches up.
         world.rest()

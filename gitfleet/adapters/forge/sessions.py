@@ -15,7 +15,7 @@ import requests
 import urllib3
 from requests.adapters import HTTPAdapter
 
-from gitfleet.adapters.bounded_reads import pools_with_limit, read_body
+from gitfleet.adapters.bounded_reads import pools_with_limit, read_body, why_no_response
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.forge.texts import ForgeText
 from gitfleet.errors import BadInput, Forbidden, ForgeUnavailable, GitfleetError, NoResponse
@@ -75,7 +75,8 @@ class ForgeAdapter(HTTPAdapter):
             response = super().send(request, **options)
             content = _content(response)
         except (NoResponse, requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
-            raise ForgeUnavailable(ForgeText.FORGE_NOT_ANSWER(host=self._host, why=_why(error))) from error
+            why = why_no_response(error, CONNECT_SECONDS, READ_SECONDS)
+            raise ForgeUnavailable(ForgeText.FORGE_NOT_ANSWER(host=self._host, why=why)) from error
         headers = {name.lower(): value for name, value in response.headers.items()}
         request_line = f"{request.method} {urlsplit(request.url or '').path}"
         refusal = error_of(response.status_code, headers, content, now=SystemClock().now().timestamp())
@@ -149,20 +150,3 @@ def _seconds(headers: Mapping[str, str], now: float) -> float | None:
         if headers.get(f"{prefix}-remaining") == "0" and headers.get(f"{prefix}-reset", "").isdecimal():
             return max(0.0, float(headers[f"{prefix}-reset"]) - now)
     return None
-
-
-def _why(error: Exception) -> str:
-    """Why no response came, in the same words each time."""
-    match error:
-        case NoResponse():
-            return str(error)
-        case requests.exceptions.SSLError():
-            return ForgeText.CERTIFICATE_NOT_ACCEPTED()
-        case requests.ConnectTimeout():
-            return ForgeText.NO_CONNECTION_WITHIN(connect_seconds=CONNECT_SECONDS)
-        case requests.Timeout() | urllib3.exceptions.TimeoutError():
-            return ForgeText.NO_RESPONSE_WITHIN(read_seconds=READ_SECONDS)
-        case requests.ConnectionError():
-            return ForgeText.NO_CONNECTION_BROKE_OFF()
-        case _:
-            return ForgeText.CONNECTION_FAILED(name=type(error).__name__)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import socket
 import ssl
@@ -11,20 +10,19 @@ import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import urlencode
 
 import urllib3
 from kubernetes.client import ApiClient, Configuration
 
-from gitfleet.adapters.bounded_reads import pools_with_limit, read_body
+from gitfleet.adapters.bounded_reads import pools_with_limit, read_body, why_no_response
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.kube.logins import Endpoint, Login, LoginSource
 from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import MIB, Timeouts
 from gitfleet.errors import BadInput, MissingPart, NoResponse
 from gitfleet.formats.canonical_json import json_bytes
-from gitfleet.formats.masking import masked
 from gitfleet.ports.transport import OpenStream, Request, Response
 
 T = TypeVar("T")
@@ -76,7 +74,8 @@ class HttpTransport:
             if isinstance(response, Response) and response.status == 401 and self._renew(login):
                 response = send(*self._connected(), request)
         except (urllib3.exceptions.HTTPError, OSError) as error:
-            raise NoResponse(self._why(error), passing=_is_passing(error)) from error
+            why = why_no_response(error, self._timeouts.connect_seconds, self._timeouts.read_seconds)
+            raise NoResponse(why, passing=_is_passing(error)) from error
         return response
 
     def _once(self, client: ApiClient, login: Login, request: Request) -> Response:
@@ -131,26 +130,6 @@ class HttpTransport:
         with self._lock:
             # Another thread may have renewed it meanwhile.
             return self._login is not login or self._source.renew()
-
-    def _why(self, error: Exception) -> str:
-        """Why no response came, in the same sentence each time, so that the same error makes no new commit."""
-        reason = getattr(error, "reason", None)
-        cause = reason if isinstance(reason, Exception) else error
-        match cause:
-            case urllib3.exceptions.NameResolutionError():
-                return KubeText.HOST_NAME_CANNOT_RESOLVED()
-            case urllib3.exceptions.NewConnectionError():
-                return "connection refused" if "refused" in str(cause) else "no connection"
-            case urllib3.exceptions.ConnectTimeoutError():
-                return KubeText.NO_CONNECTION_WITHIN(connect_seconds=self._timeouts.connect_seconds)
-            case urllib3.exceptions.ReadTimeoutError():
-                return KubeText.NO_RESPONSE_WITHIN(read_seconds=self._timeouts.read_seconds)
-            case urllib3.exceptions.SSLError() | ssl.SSLError():
-                return masked(KubeText.TLS_CERTIFICATE_OURS_NOT_ACCEPTED(tls_reason=_tls_reason(cause)))
-            case urllib3.exceptions.ProtocolError():
-                return KubeText.CONNECTION_BROKE_OFF()
-            case _:
-                return KubeText.CONNECTION_FAILED(name=type(cause).__name__)
 
 
 def _end(sock: socket.socket, response: urllib3.BaseHTTPResponse) -> None:
@@ -221,10 +200,3 @@ def _is_passing(error: Exception) -> bool:
         return not isinstance(error, urllib3.exceptions.NameResolutionError)
     lasting = (urllib3.exceptions.SSLError, ssl.SSLError, urllib3.exceptions.TimeoutError)
     return not isinstance(error, lasting)
-
-
-def _tls_reason(error: Any) -> str:
-    inner = error
-    with contextlib.suppress(IndexError, AttributeError):
-        inner = error.args[0]
-    return str(getattr(inner, "verify_message", None) or getattr(inner, "reason", None) or type(error).__name__)

@@ -39,8 +39,6 @@ class KubeText(TextTable):
         'cluster {name} is reached by the context "{context}" and there is no kubeconfig'
     )
     CLUSTER_REACHED_KUBECONFIG_NO_FOLDER = "cluster {name} is reached by the kubeconfig {file} and there is no folder"
-    CONNECTION_BROKE_OFF = "the connection broke off"
-    CONNECTION_FAILED = "the connection failed ({name})"
     CORRECT_CERTIFICATE_AUTHORITY_DATA = (
         "correct certificate-authority-data, client-certificate-data and client-key-data; a key has no password"
     )
@@ -81,7 +79,6 @@ class KubeText(TextTable):
     GOES_INTO_HEADER = "{source}: {field} goes into a header, and must be ASCII"
     GROUPS_API = "the groups of its API"
     HAS_NO = '{source} has no {kind} "{name}"'
-    HOST_NAME_CANNOT_RESOLVED = "its host name cannot be resolved"
     IMPERSONATES_GROUPS_NOT_SUPPORTED = "{source} impersonates groups, which is not supported"
     INSTALL_OR_PUT_ON_PATH = "install it, or put it on the PATH of this process"
     IS_GONE = "is gone"
@@ -113,13 +110,11 @@ class KubeText(TextTable):
     NOT_KUBECONFIG = "{source} is not a kubeconfig"
     NOT_REACHED_HTTP = "it is not reached by HTTP"
     NOT_REACHED_HTTP_2 = "{name} is not reached by HTTP"
-    NO_CONNECTION_WITHIN = "no connection within {connect_seconds:g} s"
     NO_CURRENT_CONTEXT = "{source} has no current context"
     NO_KEY = '{what} has no key "{key}"'
     NO_NAMESPACE = "there is no namespace {namespace} for {name}"
     NO_NAME_OBJECT = '"{name}" is no name of an object'
     NO_PROPERTY_PROVIDER = "there is no property provider {one}; installed are {known}"
-    NO_RESPONSE_WITHIN = "no response within {read_seconds:g} s"
     NO_SECRETS_SINCE_RUNS_NO = "no Secrets, since it runs in no pod"
     NO_SELECTOR = "it has no selector"
     NUL_BYTE_ARGUMENTS = "a NUL byte stands in its arguments"
@@ -158,7 +153,6 @@ class KubeText(TextTable):
     START_GITFLEET_SECRET_NAMESPACE_IF = (
         "start gitfleet with --secret-namespace {namespace} if kubeconfigs are kept there"
     )
-    TLS_CERTIFICATE_OURS_NOT_ACCEPTED = "its TLS certificate or ours was not accepted: {tls_reason}"
     TOKEN_FILE_KUBECONFIG_CANNOT_READ = "the token file of a kubeconfig cannot be read: {strerror}"
     TOKEN_FILE_KUBECONFIG_HOLDS_NO = "the token file of a kubeconfig holds no token"
     TOKEN_NO_SPACES = "a token has no spaces, line ends or letters beyond ASCII"

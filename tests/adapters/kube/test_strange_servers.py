@@ -15,6 +15,7 @@ from gitfleet.adapters.kube.http_transport import HttpTransport
 from gitfleet.adapters.kube.logins import Endpoint, FixedLogin, Login
 from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import Timeouts, Wire
+from gitfleet.adapters.texts import AdaptersText
 from gitfleet.api.objects import ObjectKey
 from tests.adapters.kube.stub import serving
 from tests.adapters.kube.test_wire import wire
@@ -88,11 +89,11 @@ STRANGE = {
     "a bomb": (head("Content-Encoding: gzip", length=len(BOMB)), BOMB, {}, "compressed"),
     "drips": (head(length=10_000), b" " * 10_000, {"drip": True}, "no whole response within 1 s"),
     "drips its headers": (b"", head(length=2) + b"{}", {"drip": True}, "no whole response within 1 s"),
-    "hangs after headers": (head(length=100), b"", {"hang": True}, KubeText.NO_RESPONSE_WITHIN(read_seconds=0.5)),
+    "hangs after headers": (head(length=100), b"", {"hang": True}, AdaptersText.NO_RESPONSE_WITHIN(seconds=0.5)),
     "a redirect": (head("Location: http://evil.example/", length=0, status="302 Found"), b"", {}, _gave("a redirect")),
-    "bad chunks": (head("Transfer-Encoding: chunked"), b"zz\r\nnonsense\r\n", {}, KubeText.CONNECTION_BROKE_OFF()),
-    "cut short": (head(length=100), b"{", {}, KubeText.CONNECTION_BROKE_OFF()),
-    "no HTTP": (b"SSH-2.0-OpenSSH_9.2\r\n", b"", {}, KubeText.CONNECTION_BROKE_OFF()),
+    "bad chunks": (head("Transfer-Encoding: chunked"), b"zz\r\nnonsense\r\n", {}, AdaptersText.CONNECTION_BROKE_OFF()),
+    "cut short": (head(length=100), b"{", {}, AdaptersText.CONNECTION_BROKE_OFF()),
+    "no HTTP": (b"SSH-2.0-OpenSSH_9.2\r\n", b"", {}, AdaptersText.CONNECTION_BROKE_OFF()),
     "404": (head(length=20, status="404 Not Found"), b"404 page not found\n\n", {}, _none("404 page not found")),
     "404 as a Status": (head(length=len(LOST), status="404 Not Found"), LOST, {}, _none("")),
     "nothing": (head(length=2), b"{}", {}, part(KubeText.API_SERVER_GAVE_JSON_ANOTHER)),

@@ -15,6 +15,7 @@ from gitfleet.adapters.kube.logins import Endpoint, FileLogin, FixedLogin, Login
 from gitfleet.adapters.kube.refusals import refusal_of
 from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import Timeouts, Wire
+from gitfleet.adapters.texts import AdaptersText
 from gitfleet.api.objects import ObjectKey
 from gitfleet.errors import ClusterUnreachable
 from gitfleet.ports.transport import Response
@@ -84,7 +85,7 @@ def test_a_server_that_is_not_there() -> None:
     ):
         gone.send("GET", "/x")
     assert len(pauses) == 2
-    with pytest.raises(ClusterUnreachable, match=re.escape(KubeText.HOST_NAME_CANNOT_RESOLVED())):
+    with pytest.raises(ClusterUnreachable, match=re.escape(AdaptersText.NAME_CANNOT_RESOLVED())):
         to("http://no-such-host.invalid").send("GET", "/x")
 
 
@@ -94,7 +95,7 @@ def test_a_server_that_hangs() -> None:
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        with pytest.raises(ClusterUnreachable, match=re.escape(KubeText.NO_RESPONSE_WITHIN(read_seconds=0.2))):
+        with pytest.raises(ClusterUnreachable, match=re.escape(AdaptersText.NO_RESPONSE_WITHIN(seconds=0.2))):
             to(url, timeouts=timeouts).send("GET", "/x")
 
 

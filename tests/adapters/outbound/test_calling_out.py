@@ -174,7 +174,7 @@ def test_authorities_of_a_file_count_beside_the_machines(tmp_path: Path) -> None
     context.load_cert_chain(certificate, key)
     with hook_server(context) as hooks:
         with opened(hooks.host) as loop:
-            assert loop.answer(webhook(hooks)).message.endswith("its certificate was not accepted")
+            assert loop.answer(webhook(hooks)).message.endswith("self-signed certificate")
         with opened(hooks.host, ca_file=certificate) as loop:
             assert loop.answer(webhook(hooks)).outcome is WebhookOutcome.PASSED
 

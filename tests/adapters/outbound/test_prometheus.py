@@ -129,7 +129,7 @@ def test_a_frozen_server_and_one_that_is_gone(prometheus: PrometheusServer) -> N
     port = free.getsockname()[1]
     free.close()
     with pytest.raises(
-        NoResponse, match=(f"^127\\.0\\.0\\.1:{port}" + NotifyText.NOT_ANSWER_2(host="", error="no connection$"))
+        NoResponse, match=(f"^127\\.0\\.0\\.1:{port}" + NotifyText.NOT_ANSWER_2(host="", error="connection refused$"))
     ):
         provider(f"127.0.0.1:{port}").start(query(f"http://127.0.0.1:{port}", "1"))
 

@@ -20,6 +20,7 @@ from gitfleet.adapters.checked_requests import trusting
 from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.outbound import AllowedHttp, HttpWebhooks
 from gitfleet.adapters.outbound.texts import OutboundText
+from gitfleet.adapters.texts import AdaptersText
 from gitfleet.errors import BadInput, NoResponse
 from gitfleet.formats.hosts import HostPattern
 from gitfleet.model.calls import WebhookCall
@@ -111,7 +112,7 @@ def test_nothing_is_sent_unsigned_where_the_secret_cannot_be_read(hooks: HookSer
     [
         ("hang", "no response within 0.5 s"),
         ("drip", "no whole response within 0.5 s"),
-        ("close", "the connection failed (ProtocolError)"),
+        ("close", "the connection broke off"),
     ],
 )
 def test_a_server_that_gives_no_answer(hooks: HookServer, way: str, said: str) -> None:
@@ -127,9 +128,9 @@ def test_a_server_that_gives_no_answer(hooks: HookServer, way: str, said: str) -
     [
         (b"", "no response within 0.5 s"),
         (b"HTTP/1.1 100 Continue\r\n\r\n", "no whole response within 0.5 s"),
-        (b"X: y\r\n", "the connection failed (ProtocolError)"),
-        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 1000, "the connection failed (ProtocolError)"),
-        (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 100_000, "the connection failed (ProtocolError)"),
+        (b"X: y\r\n", "the connection broke off"),
+        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 1000, "the connection broke off"),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 100_000, "the connection broke off"),
     ],
     ids=["nothing", "go on", "no HTTP", "many headers", "a long header"],
 )
@@ -145,8 +146,9 @@ def test_what_is_no_http(scheme: str, sent: bytes, said: str) -> None:
         assert time.monotonic() - before < 30.0
     whys = [said]
     if scheme == "https":  # no TLS begins
-        whys = ["no connection within 0.5 s", "its certificate was not accepted", "no response within 0.5 s"]
-    assert str(raised.value) in [OutboundText.NOT_ANSWER(name=urlsplit(url).netloc, error=why) for why in whys]
+        whys = ["no connection within 0.5 s", "its TLS certificate or ours", "no response within 0.5 s"]
+    begins = [OutboundText.NOT_ANSWER(name=urlsplit(url).netloc, error=why) for why in whys]
+    assert str(raised.value).startswith(tuple(begins))
 
 
 def repeats(server: socket.socket, sent: bytes, again: bool) -> None:
@@ -206,8 +208,8 @@ def test_tls_needs_a_certificate_that_is_trusted(tmp_path: Path) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     with hook_server(context) as hooks:
-        sentence = OutboundText.NOT_ANSWER(name=hooks.host, error="its certificate was not accepted")
-        with pytest.raises(NoResponse, match=f"^{re.escape(sentence)}$"):
+        why = AdaptersText.CERTIFICATE_NOT_ACCEPTED(reason="self-signed certificate")
+        with pytest.raises(NoResponse, match=f"^{re.escape(OutboundText.NOT_ANSWER(name=hooks.host, error=why))}$"):
             send(hooks)
         assert hooks.got == []
         trusts = sender(hooks.host, context=lambda: trusting(certificate.read_text()))
