@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Final, Generic, NoReturn, Protocol, TypeVar
+from typing import Final, NoReturn, Protocol, TypeVar
 
 from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.api.clusters import PropertyValue, ResourceUsage
@@ -60,26 +61,9 @@ class _ProviderResult:
     """Reason and message when it could not collect, or not all."""
 
 
-@dataclass(frozen=True, slots=True)
-class _NotReturned:
+class _NotReturned(Exception):
     """No result, and why in one word: TimedOut (it did not come in time) or TooManyCalls (an earlier call has not
     returned, so none was made). The words are KubeFleet's."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Raised:
-    """What a call raised instead of returning."""
-
-    error: Exception
-
-
-@dataclass(frozen=True, slots=True)
-class _Returned(Generic[T]):
-    """What a call returned."""
-
-    value: T
 
 
 class _TimedCaller:
@@ -89,26 +73,27 @@ class _TimedCaller:
         self._name = name
         self._thread: threading.Thread | None = None
 
-    def call(self, work: Callable[[], T], seconds: float | None) -> _Returned[T] | _Raised | _NotReturned:
-        """The result of `work`, waited for so many seconds; None waits for ever, and needs no thread."""
+    def call(self, work: Callable[[], T], seconds: float | None) -> T:
+        """What `work` returns or raises, waited for so many seconds; None waits for ever, and needs no thread."""
+        if seconds is None:
+            return work()
         if self._thread is not None and self._thread.is_alive():
-            return _NotReturned("TooManyCalls")
-        box: list[_Returned[T] | _Raised] = []
+            raise _NotReturned("TooManyCalls")
+        future = Future[T]()
 
         def run() -> None:
             try:
-                box.append(_Returned(work()))
-            except Exception as error:  # noqa: BLE001 - somebody else's code: whatever it raises is its result
-                box.append(_Raised(error))
+                future.set_result(work())
+            except BaseException as error:  # noqa: BLE001 - somebody else's code: whatever it raises is its result
+                future.set_exception(error)
 
-        if seconds is None:
-            run()
-            return box[0]
         # A daemon: a stuck call must not keep the process from ending.
         self._thread = threading.Thread(target=run, name=self._name, daemon=True)
         self._thread.start()
         self._thread.join(seconds)
-        return box[0] if box else _NotReturned("TimedOut")
+        if not future.done():
+            raise _NotReturned("TimedOut")
+        return future.result()
 
 
 def chosen_providers(
@@ -200,24 +185,21 @@ class Collector:
         )
 
     def _query(self, provider: Provider) -> _ProviderResult:
-        caller = self._callers[provider.name == CORE]
-        name = provider.name
+        caller, name = self._callers[provider.name == CORE], provider.name
         if provider.key not in self._running:
-            match caller.call(lambda: self._start(provider), self._limit):
-                case _NotReturned(reason):
-                    return _ProviderResult(name=name, started=(reason, _NOT_STARTED[reason]))
-                case _Raised(error):
-                    sentence = KubeText.FAILED_START_PROPERTY_PROVIDER(error_text=_error_text(error))
-                    return _ProviderResult(name=name, started=("FailedToStart", sentence))
-                case _Returned(running):
-                    self._running[provider.key] = running
-        match caller.call(self._running[provider.key].collect, self._limit):
-            case _NotReturned(reason):
-                return _ProviderResult(name=name, failed=(reason, _NOT_COLLECTED[reason]))
-            case _Raised(error):
-                return _ProviderResult(name=name, failed=("FailedToCollect", _error_text(error)))
-            case _Returned(collected):
-                return _checked(name, collected)
+            try:
+                self._running[provider.key] = caller.call(lambda: self._start(provider), self._limit)
+            except _NotReturned as error:
+                return _ProviderResult(name=name, started=(str(error), _NOT_STARTED[str(error)]))
+            except Exception as error:  # noqa: BLE001 - as in _TimedCaller
+                sentence = KubeText.FAILED_START_PROPERTY_PROVIDER(error_text=_error_text(error))
+                return _ProviderResult(name=name, started=("FailedToStart", sentence))
+        try:
+            return _checked(name, caller.call(self._running[provider.key].collect, self._limit))
+        except _NotReturned as error:
+            return _ProviderResult(name=name, failed=(str(error), _NOT_COLLECTED[str(error)]))
+        except Exception as error:  # noqa: BLE001 - as in _TimedCaller
+            return _ProviderResult(name=name, failed=("FailedToCollect", _error_text(error)))
 
     def _start(self, provider: Provider) -> PropertyProvider:
         running = provider.make()
