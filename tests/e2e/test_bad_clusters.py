@@ -126,16 +126,3 @@ def test_bad_clusters_from_the_start(config: ConfigRepo, program: Program, membe
     config.commit({"resources/settings.yaml": config_map(namespace, k="2")})
     program.settle()
     assert good.config_map(namespace) == members.all[1].config_map(namespace) == {"k": "2"}
-
-
-def test_faults_of_the_whole_program_end_it_with_one_sentence_and_a_hint(
-    config: ConfigRepo, program: Program, tmp_path: Path
-) -> None:
-    empty = program.run("--once", expect=1)
-    assert "no commit on any branch" in empty.talk and "hint:" in empty.talk
-    nowhere = replace(program, repo=str(tmp_path / "nowhere")).run("--once", expect=1)
-    assert "error:" in nowhere.talk and "Traceback" not in nowhere.talk
-    down = replace(program, repo=f"http://127.0.0.1:{DEAD_PORT.number}/fleet.git").run("--once", expect=1)
-    assert "error:" in down.talk and "Traceback" not in down.talk
-    assert program.run("--once", "--until-settled", expect=64).talk.startswith("error:")
-    assert program.run("--no-such-option", expect=64).talk

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kubernetes.client import CoordinationV1Api, CoreV1Api
+from kubernetes.client import CoreV1Api
 
 from tests.e2e.manifests import config_map, member, namespace_file, placement
 from tests.e2e.members import Member, Members
@@ -175,30 +175,6 @@ def test_suspended_in_the_middle_of_performing(stage: Stage) -> None:
         assert [versions_of(one, stage.namespace) for one in stage.clusters] == versions
         assert stage.config.head() == head
         assert other.leads and "Traceback" not in first.running.talk
-
-
-@pytest.mark.soak("crashes")
-def test_a_lease_that_is_deleted_and_a_server_that_is_away(stage: Stage, members: Members) -> None:
-    server = members.all[3].server
-    with stage.hub("a") as a:
-        eventually(lambda: a.leads, lambda: a.running.talk)
-        with server.client() as client:
-            CoordinationV1Api(client).delete_namespaced_lease("gitfleet", stage.namespace)
-        stage.commit("one")
-        eventually(lambda: stage.has("one"), lambda: a.running.talk)
-        server.freeze()
-        eventually(lambda: a.stands_by and "was not renewed in time" in a.running.talk, lambda: a.running.talk)
-        assert a.ask("/readyz")[0] == 200
-        server.thaw()
-        eventually(lambda: a.leads, lambda: a.running.talk)
-        server.stop()
-        eventually(lambda: a.stands_by, lambda: a.running.talk)
-        server.restart()
-        server.start_controller_manager()
-        eventually(lambda: a.leads, lambda: a.running.talk)
-        stage.commit("two")
-        eventually(lambda: stage.has("two"), lambda: a.running.talk)
-        assert a.running.talk.count("connection refused; leader election goes on trying") <= 1
 
 
 def versions_of(one: Member, namespace: str) -> dict[str, str]:

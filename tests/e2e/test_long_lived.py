@@ -102,16 +102,3 @@ def test_the_remote_is_down_for_a_while(git_http: GitHttpServer, config: ConfigR
         assert running.terminate() == 0
     parents = config.parents()
     assert parents == [0] + [1] * (len(parents) - 1)
-
-
-def unreachable(config: ConfigRepo) -> list[str]:
-    """The clusters that the state branch says cannot be reached."""
-    found = []
-    for path in config.paths():
-        if path.startswith("clusters/"):
-            status = config.state(path).get("status") or {}
-            conditions = {c["type"]: c["status"] for a in status.get("agentStatus") or [] for c in a["conditions"]}
-            conditions |= {c["type"]: c["status"] for c in status.get("conditions") or []}
-            if "False" in conditions.values() or "Unknown" in conditions.values():
-                found.append(Path(path).stem)
-    return found

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 from kubernetes.client import AppsV1Api, CoreV1Api
 from kubernetes.dynamic import DynamicClient
@@ -66,17 +65,6 @@ def contents(cluster: KubeClient, wanted: list[Manifest]) -> bytes:
     """All that the server has of the objects, to the last version."""
     live: LiveObjects = cluster.observe([one.key for one in wanted], probe=False).live
     return canonical_json([one.body for one in live.values() if one is not None])
-
-
-@pytest.mark.soak("real")
-def test_right_after_an_apply_nothing_of_forty_kinds_has_drifted(cluster: KubeClient) -> None:
-    wanted, asks = forty_kinds("forty"), Asks(cluster)
-    for _ in range(3):  # custom resources follow their definition
-        asks.reconcile(*wanted, **STRICT)
-    before = contents(cluster, wanted)
-    assert asks.found(*wanted, **STRICT) == {}
-    assert asks.asked == ["Namespace/forty"], "an apply of names alone leaves no record of who applied"
-    assert contents(cluster, wanted) == before
 
 
 def test_what_a_second_manager_writes_has_drifted_with_path_values_and_its_name(
