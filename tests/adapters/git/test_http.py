@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from gitfleet.adapters.git import GitRemote
-from gitfleet.adapters.git.connection import Bounds
 from gitfleet.errors import BadInput, Forbidden, LostRace, RemoteUnreachable
 from gitfleet.settings import GitCredentials
-from tests.adapters.git.hubs import STATE, change, unsound
+from tests.adapters.git.hubs import STATE, change
 from tests.realparts.git_http import GitHttpServer
 
 pytestmark = pytest.mark.real
@@ -102,27 +101,6 @@ def test_a_remote_that_repeats_a_secret_is_masked(git_http: GitHttpServer, tmp_p
     assert "hunter2hunter2" not in str(missing.value).replace(remote.shown, "")
 
 
-def test_a_missing_repository_is_bad_input(git_http: GitHttpServer, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="no git repository"):
-        GitRemote(git_http.url("nothing"), tmp_path / "mirror").fetch()
-
-
-def test_an_overloaded_or_absent_server_is_unreachable(git_http: GitHttpServer, tmp_path: Path) -> None:
-    git_http.create("hub")
-    remote = GitRemote(git_http.url("hub"), tmp_path / "mirror")
-    first = remote.commit(change(STATE, None, {"f": b"1"}))
-    git_http.fail_next(1, 503)
-    with pytest.raises(RemoteUnreachable):
-        remote.fetch()
-    git_http.fail_next(1, 503, match="POST /hub.git/git-receive-pack")
-    with pytest.raises(RemoteUnreachable):
-        remote.commit(change(STATE, first, {"f": b"2"}))
-    assert remote.fetch() == {STATE: first}
-    absent = GitRemote("http://127.0.0.1:1/x.git", tmp_path / "absent")
-    with pytest.raises(RemoteUnreachable):
-        absent.fetch()
-
-
 def test_a_push_whose_answer_is_lost_is_seen_by_the_next_look(git_http: GitHttpServer, tmp_path: Path) -> None:
     git_http.create("hub")
     remote = GitRemote(git_http.url("hub"), tmp_path / "mirror")
@@ -135,44 +113,6 @@ def test_a_push_whose_answer_is_lost_is_seen_by_the_next_look(git_http: GitHttpS
     with pytest.raises(LostRace):
         remote.commit(change(STATE, first, {"f": b"2"}))
     assert remote.commit(change(STATE, head, {"f": b"2"})) == head
-
-
-def test_a_race_in_the_middle_of_a_push_is_lost(git_http: GitHttpServer, tmp_path: Path) -> None:
-    path = git_http.create("hub")
-    remote = GitRemote(git_http.url("hub"), tmp_path / "mirror")
-    first = remote.commit(change(STATE, None, {"f": b"1"}))
-    rival = GitRemote(str(path), tmp_path / "rival")
-    rival.fetch()
-    won: list[str] = []
-
-    def overtake(_: Path) -> None:
-        git_http.before_receive_pack = None
-        won.append(rival.commit(change(STATE, first, {"f": b"rival"})))
-
-    git_http.before_receive_pack = overtake
-    with pytest.raises(LostRace):
-        remote.commit(change(STATE, first, {"f": b"2"}))
-    assert remote.fetch() == {STATE: won[0]}
-    assert unsound(path) == []
-
-
-def test_a_slow_server_is_given_up(git_http: GitHttpServer, tmp_path: Path) -> None:
-    git_http.create("hub")
-    git_http.latency = 3.0
-    remote = GitRemote(git_http.url("hub"), tmp_path / "mirror", bounds=Bounds(network_seconds=0.3))
-    with pytest.raises(RemoteUnreachable, match="took too long"):
-        remote.fetch()
-    git_http.latency = 0.0
-
-
-def test_a_refusal_by_a_hook_of_the_server_is_forbidden(git_http: GitHttpServer, tmp_path: Path) -> None:
-    path = git_http.create("hub")
-    (path / "hooks").mkdir(exist_ok=True)
-    hook = path / "hooks" / "pre-receive"
-    hook.write_text("#!/bin/sh\necho 'branch is protected' >&2\nexit 1\n")
-    hook.chmod(0o755)
-    with pytest.raises(Forbidden, match="branch is protected"):
-        GitRemote(git_http.url("hub"), tmp_path / "mirror").commit(change(STATE, None, {"f": b"1"}))
 
 
 def test_a_fetch_without_news_is_one_question(git_http: GitHttpServer, tmp_path: Path) -> None:

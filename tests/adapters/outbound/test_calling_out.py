@@ -41,7 +41,6 @@ from gitfleet.wiring.outbound import calling_out
 from tests.adapters.outbound.hook_server import HookServer, hook_server
 from tests.architecture.sources import ROOT
 from tests.realparts.certificates import write_server_certificate
-from tests.realparts.prometheus import PrometheusServer
 
 SECRET = "canary-of-the-signing-secret"
 EXAMPLE = ROOT / "examples" / "metric-provider"
@@ -94,17 +93,6 @@ def webhook(hooks: HookServer, name: str = "a", seconds: float = 30.0) -> Webhoo
 def query(provider: str, address: str, text: str = "q", name: str = "m") -> MetricQuery:
     at = datetime(2026, 1, 1, 0, 30, tzinfo=UTC)
     return MetricQuery(id=name, provider=provider, address=address, query=text, at=at)
-
-
-def test_without_options_nothing_is_sent_and_the_answer_says_which_option_would(hooks: HookServer) -> None:
-    with opened() as loop:
-        answer = loop.answer(webhook(hooks))
-        metric = loop.answer(query("prometheus", "https://prometheus.example:9090"))
-    assert answer.outcome is WebhookOutcome.FAILED
-    not_allowed = OutboundText.NO_HOST_PROCESS_CALL
-    assert answer.message == not_allowed(shown=hooks.host, option="--allow-webhooks")
-    assert metric.message == not_allowed(shown="prometheus.example:9090", option="--allow-metrics")
-    assert hooks.got == []
 
 
 @pytest.mark.parametrize("kind", ["allowed_webhooks", "allowed_metrics"])
@@ -257,14 +245,6 @@ def test_a_warning_of_the_server_is_kept(hooks: HookServer, warnings: object, sa
         found = loop.answer(query("prometheus", f"http://{hooks.host}"))
     assert (found.outcome, found.message) == (MetricOutcome.MEASURED, said.format(host=hooks.host))
     assert cast(Any, found).values == (-2.5e-07, 1e09)
-
-
-@pytest.mark.real
-def test_a_real_prometheus(prometheus: PrometheusServer) -> None:
-    host = prometheus.url.removeprefix("http://")
-    with opened(host) as loop:
-        found = loop.answer(query("prometheus", prometheus.url, "latency_seconds"))
-    assert (found.outcome, cast(Any, found).values) == (MetricOutcome.MEASURED, (0.25,))
 
 
 @pytest.mark.parametrize(

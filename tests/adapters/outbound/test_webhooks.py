@@ -4,29 +4,20 @@ from __future__ import annotations
 
 import hmac
 import json
-import re
-import socket
 import ssl
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
 from gitfleet.adapters.checked_requests import trusting
-from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.outbound import AllowedHttp, HttpWebhooks
 from gitfleet.adapters.outbound.texts import OutboundText
-from gitfleet.adapters.texts import AdaptersText
-from gitfleet.errors import BadInput, NoResponse
+from gitfleet.errors import NoResponse
 from gitfleet.formats.hosts import HostPattern
 from gitfleet.model.calls import WebhookCall
 from gitfleet.ports.rollout_calls import WebhookReply
 from tests.adapters.outbound.hook_server import HookServer, hook_server
-from tests.realparts.certificates import write_server_certificate
 
 SECRET = b"canary-of-the-signing-secret"
 BODY = {"phase": "pre-batch-rollout", "metadata": {"ü": "é"}, "numbers": [1, 2.5, None, True]}
@@ -86,27 +77,6 @@ def test_a_repeated_question_is_known_by_its_key_and_signed_alike(hooks: HookSer
     assert first["x-gitfleet-signature-256"] == second["x-gitfleet-signature-256"] == signed
 
 
-def test_the_first_secret_signs_as_it_is_at_each_use(hooks: HookServer) -> None:
-    given = [SECRET, b"the one of before"]
-    sends = sender(hooks.host, secrets=lambda: tuple(given))
-    for _ in range(2):
-        sends.send(call(hooks))
-        _, headers, body = hooks.got[-1]
-        assert headers["x-gitfleet-signature-256"] == f"sha256={hmac.new(given[0], body, 'sha256').hexdigest()}"
-        given.insert(0, b"a new one of ours")
-
-
-def test_nothing_is_sent_unsigned_where_the_secret_cannot_be_read(hooks: HookServer) -> None:
-    unreadable = KubeText.CANNOT_READ(source="/etc/gitfleet/hooks", error="No such file or directory")
-
-    def gone() -> tuple[bytes, ...]:
-        raise BadInput(unreadable)
-
-    with pytest.raises(BadInput, match=re.escape(unreadable)):
-        sender(hooks.host, secrets=gone).send(call(hooks))
-    assert hooks.got == []
-
-
 @pytest.mark.parametrize(
     ("way", "said"),
     [
@@ -121,48 +91,6 @@ def test_a_server_that_gives_no_answer(hooks: HookServer, way: str, said: str) -
         send(hooks, seconds=0.5)
     assert str(raised.value) == OutboundText.NOT_ANSWER(name=hooks.host, error=said)
     assert time.monotonic() - before < 30.0
-
-
-@pytest.mark.parametrize(
-    ("sent", "said"),
-    [
-        (b"", "no response within 0.5 s"),
-        (b"HTTP/1.1 100 Continue\r\n\r\n", "no whole response within 0.5 s"),
-        (b"X: y\r\n", "the connection broke off"),
-        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 1000, "the connection broke off"),
-        (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 100_000, "the connection broke off"),
-    ],
-    ids=["nothing", "go on", "no HTTP", "many headers", "a long header"],
-)
-@pytest.mark.parametrize("scheme", ["http", "https"])
-def test_what_is_no_http(scheme: str, sent: bytes, said: str) -> None:
-    """A server that sends the same bytes again and again, or once and no more."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        threading.Thread(target=repeats, args=(server, sent, b"100" in sent), daemon=True).start()
-        url = f"{scheme}://127.0.0.1:{server.getsockname()[1]}/"
-        before = time.monotonic()
-        with pytest.raises(NoResponse) as raised:
-            sender(url.rpartition("//")[2].rstrip("/")).send(WebhookCall(id="a", url=url, body={}, timeout_seconds=0.5))
-        assert time.monotonic() - before < 30.0
-    whys = [said]
-    if scheme == "https":  # no TLS begins
-        whys = ["no connection within 0.5 s", "its TLS certificate or ours", "no response within 0.5 s"]
-    begins = [OutboundText.NOT_ANSWER(name=urlsplit(url).netloc, error=why) for why in whys]
-    assert str(raised.value).startswith(tuple(begins))
-
-
-def repeats(server: socket.socket, sent: bytes, again: bool) -> None:
-    connection, _ = server.accept()
-    with connection, suppress(OSError):
-        if not sent:
-            time.sleep(5)
-        connection.sendall(sent)
-        while again:
-            connection.sendall(sent)
-            time.sleep(0.01)
-        connection.shutdown(socket.SHUT_WR)
-        while connection.recv(65536):
-            pass
 
 
 def test_a_body_without_end_is_an_answer_of_which_little_is_read(hooks: HookServer) -> None:
@@ -201,16 +129,3 @@ def test_a_redirect_is_an_answer_and_not_followed(hooks: HookServer) -> None:
 def test_what_of_an_answer_is_shown(hooks: HookServer, body: bytes, line: str) -> None:
     hooks.status, hooks.body = 400, body
     assert send(hooks, secrets=(SECRET,)) == WebhookReply(host=hooks.host, status=400, line=line)
-
-
-def test_tls_needs_a_certificate_that_is_trusted(tmp_path: Path) -> None:
-    certificate, key = write_server_certificate(tmp_path, "hooks")
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-    with hook_server(context) as hooks:
-        why = AdaptersText.CERTIFICATE_NOT_ACCEPTED(reason="self-signed certificate")
-        with pytest.raises(NoResponse, match=f"^{re.escape(OutboundText.NOT_ANSWER(name=hooks.host, error=why))}$"):
-            send(hooks)
-        assert hooks.got == []
-        trusts = sender(hooks.host, context=lambda: trusting(certificate.read_text()))
-        assert trusts.send(call(hooks)).status == 200
