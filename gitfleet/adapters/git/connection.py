@@ -28,7 +28,6 @@ from gitfleet.adapters.git.runner import LOCAL_SECONDS, OUTPUT_BYTES, GitResult,
 from gitfleet.errors import BadInput, GitfleetError, RemoteUnreachable, UnreadableCommit
 from gitfleet.settings import GitCredentials
 
-_DAMAGED = "is damaged; it is fetched again."
 _OTHER_FORMAT = re.compile(r"(?i)mismatched algorithms|unknown object format|object format mismatch|'s hash algorithm")
 _DAMAGE = re.compile(r"corrupt|inflate|is far too short|bad config|unable to read|is empty|does not match index")
 _ABSENT = re.compile(
@@ -134,26 +133,22 @@ class Connection:
 
     def mirrored(self, names: Iterable[str]) -> Mapping[str, str]:
         """Those of the branches that are in the mirror, as they are there."""
-        listing = ("for-each-ref", "--format=%(objectname) %(refname)", BRANCHES)
-        result = self.local(*listing)
+        result = self.local("for-each-ref", "--format=%(objectname) %(refname)", BRANCHES)
         if not result.ok:
-            self.recover(result, "the branches of the mirror")
-            result = self.local(*listing)
+            raise self.unreadable(result, "the branches of the mirror")
         refs = heads_of(result.output, separator=b" ", prefix="")
         return {name: refs[ref] for name in names if (ref := branch_ref(name)) in refs}
 
     def bring(self, names: Collection[str]) -> Collection[str]:
         """Fetch branches into the mirror, and nothing else that the remote has: whatever lies on other branches cannot
-        get in the way. Removes stale locks, and fetches a damaged mirror again.
+        get in the way. Removes stale locks, and begins anew in the place of a damaged mirror.
 
         The branches that are there now. Of another one `refusals` says why its head cannot be read; the mirror keeps
         what it had of it.
         """
         with self.mirror.locked() as lock:
-            if self.mirror.is_damaged():
-                self._fetch_again(names)
             result = self._fetch(refspecs(names, self._tracked), lock=lock)
-            if not result.ok and self._repair(result, names):
+            if not result.ok and self._repair(result):
                 result = self._fetch(refspecs(names, self._tracked), lock=lock)
             self._seen = self.mirror.identity()
             return names if result.ok else self._bring_apart(names, result, lock=lock)
@@ -161,24 +156,6 @@ class Connection:
     def drop_passing_refusals(self) -> None:
         """Keep only the refusals that lie in the commits themselves; the remote may have them by then."""
         self.refusals = {commit: error for commit, error in self.refusals.items() if error.lasting}
-
-    def recover(self, result: GitResult, subject: str) -> None:
-        """After a reading of the mirror failed: fetch it again when it is damaged, so that the reading can be repeated.
-
-        BadInput when the mirror is intact and does not have it; what the fetch raises when that fails: the damaged
-        mirror then stays, and what can be read in it is read on.
-        """
-        if not result.timed_out and not result.too_large and self._seen != self.mirror.identity():
-            self._seen = self.mirror.identity()  # another process has replaced it
-            return
-        if not self.mirror.is_damaged():
-            error = self.unreadable(result, subject)
-            if not isinstance(error, RemoteUnreachable) or result.timed_out:
-                raise error
-        with self.mirror.locked():
-            if self.mirror.is_damaged():
-                self._fetch_again(())
-        self._seen = self.mirror.identity()
 
     def fetch_ref(self, name: str, to: str) -> bool:
         """Fetch one ref of the remote; False when it has none of that name."""
@@ -218,14 +195,13 @@ class Connection:
             return RemoteUnreachable(f"The git mirror was busy or replaced while gitfleet read {subject}.")
         absent = not result.errors or _ABSENT.search(result.errors)
         if not absent or _DAMAGE.search(result.errors) or not self._is_intact():
-            self.mirror.note_damage(quote_of(self.mask(result.errors)))
-            return RemoteUnreachable(f"The git mirror in {self.mirror.folder} {_DAMAGED}")
+            return self.damaged(quote_of(self.mask(result.errors)))
         return BadInput(f"{self.shown} does not have {subject}.")
 
     def damaged(self, reason: str) -> GitfleetError:
-        """Note that an object of the mirror is not what its id says."""
+        """Note that the mirror is damaged, so that whoever locks it next begins anew in its place."""
         self.mirror.note_damage(reason)
-        return RemoteUnreachable(f"The git mirror in {self.mirror.folder} {_DAMAGED}")
+        return RemoteUnreachable(f"The git mirror in {self.mirror.folder} is damaged; the next try fetches it again.")
 
     def housekeep(self) -> None:
         """Roll small packs and loose objects up into one pack when there are many; nothing is ever dropped."""
@@ -240,11 +216,11 @@ class Connection:
             _log.warning("git housekeeping failed", extra={"reason": quote_of(self.mask(result.errors))})
 
     def repaired_push(self, result: GitResult) -> bool:
-        """Whether a push failed for the mirror's own sake and may be tried again: it has ids of the other hash than the
-        remote, or was damaged."""
-        if _OTHER_FORMAT.search(result.errors):
-            return self._repair(result)
-        return bool(_DAMAGE.search(result.errors)) and self._repair(result, ())
+        """Whether a push failed since the mirror has ids of the other hash than the remote, and may be tried again.
+        RemoteUnreachable where the mirror is damaged."""
+        if _DAMAGE.search(result.errors) and not self._is_intact():
+            raise self.damaged(quote_of(self.mask(result.errors)))
+        return bool(_OTHER_FORMAT.search(result.errors)) and self._repair(result)
 
     def _check_mirror(self) -> None:
         if not self.mirror.is_ours():
@@ -267,25 +243,7 @@ class Connection:
             file_bytes=self._settings.bounds.largest_fetch_bytes, lock=lock, into=into,
         )  # fmt: skip
 
-    def _fetch_again(self, names: Iterable[str]) -> None:
-        """Fetch what the mirror holds into a new one and put that in its place; only under `locked`."""
-        heads = self.remote_heads()
-        branches = sorted({name for name in names if name in heads} | {*self.mirror.kept_branches(heads)})
-        _log.warning("git mirror is damaged and fetched again", extra={"mirror": str(self.mirror.folder)})
-        with self.mirror.locked() as lock:
-            fresh = self.mirror.make_fresh(object_format=format_of(heads))
-            try:
-                result = self._fetch(refspecs(branches, self._tracked), lock=lock, into=fresh)
-                if not result.ok:
-                    self._bring_apart(branches, result, lock=lock, into=fresh)
-            except GitfleetError:
-                remove_tree(fresh)
-                raise
-            self.mirror.replace_with(fresh)
-
-    def _bring_apart(
-        self, names: Collection[str], result: GitResult, *, lock: int, into: Path | None = None
-    ) -> list[str]:
+    def _bring_apart(self, names: Collection[str], result: GitResult, *, lock: int) -> list[str]:
         """Fetch branches one by one after fetching them together failed, so that one which holds what git refuses is
         alone with it. Where only its history does, its head is fetched without history. Those that are there."""
         error = self._fetch_error(result)
@@ -295,19 +253,19 @@ class Connection:
         for name in names:
             if before.get(name) != heads.get(name):
                 raise RemoteUnreachable(f"A branch of {self.shown} moved while it was fetched.")
-            if (refusal := self._bring_alone(name, lock=lock, into=into)) is not None:
+            if (refusal := self._bring_alone(name, lock=lock)) is not None:
                 self.refusals[heads[name]] = refusal
         return [name for name in names if heads[name] not in self.refusals]
 
-    def _bring_alone(self, name: str, *, lock: int, into: Path | None) -> UnreadableCommit | None:
+    def _bring_alone(self, name: str, *, lock: int) -> UnreadableCommit | None:
         """Fetch one branch, without its history where that is refused; why its head cannot be had, if so."""
-        result = self._fetch(refspecs([name], self._tracked), lock=lock, into=into)
+        result = self._fetch(refspecs([name], self._tracked), lock=lock)
         if result.ok:
             return None
         error = self._fetch_error(result)
         if not isinstance(error, UnreadableCommit):
             raise error
-        if self._fetch(refspecs([name], self._tracked), lock=lock, into=into, how=(*_FETCH, "--depth=1")).ok:
+        if self._fetch(refspecs([name], self._tracked), lock=lock, how=(*_FETCH, "--depth=1")).ok:
             _log.warning("a branch is read without its history", extra={"branch": name, "reason": str(error)})
             return None
         self.mirror.remove_leftovers()
@@ -343,8 +301,8 @@ class Connection:
     def _service(self, name: str, follow: bool = False) -> list[str]:
         return [f"--{name}={self.address.local.service(name, follow)}"] if self.address.local else []
 
-    def _repair(self, result: GitResult, names: Iterable[str] | None = None) -> bool:
-        """Repair the mirror if a failure was its own fault; whether to try again. Without `names` it is left empty."""
+    def _repair(self, result: GitResult) -> bool:
+        """Empty the mirror, or remove stale locks, if a failure was its own fault; whether to try again."""
         if is_about_the_remote(result) or is_out_of_room(result):
             return False
         with self.mirror.locked() as lock:
@@ -355,23 +313,20 @@ class Connection:
                 self.mirror.remove_leftovers()
             elif self._is_intact():
                 return False
-            elif names is None:
-                self.mirror.recreate()
             else:
-                self._fetch_again(names)
+                self.mirror.note_damage(quote_of(self.mask(result.errors)))
+                self.mirror.recreate()
         return True
 
     def repair_after(self, result: GitResult, branch: str, base: str | None) -> None:
-        """After a writing into the mirror failed: bring what it may have lacked, fetch a damaged mirror again."""
+        """After a writing into the mirror failed: bring what it may have lacked. RemoteUnreachable where it is
+        damaged."""
         self.mirror.remove_leftovers()
         if is_out_of_room(result):
             raise out_of_room(self.mirror.folder, quote_of(self.mask(result.errors)))
         if not self._is_intact():
-            self.mirror.note_damage(quote_of(self.mask(result.errors)))
-        heads = self.remote_heads()
-        branches = {name for name, oid in heads.items() if name == branch or oid == base}
-        if branches or self.mirror.is_damaged():
-            self.bring(sorted(branches))
+            raise self.damaged(quote_of(self.mask(result.errors)))
+        self.bring(sorted(name for name, oid in self.remote_heads().items() if name == branch or oid == base))
 
     def _is_intact(self) -> bool:
         return self._git.run("fsck", "--connectivity-only", "--no-dangling", "--no-progress").ok

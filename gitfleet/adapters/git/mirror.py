@@ -3,7 +3,7 @@
 mirror_dir/
   gitfleet-mirror   says that the folder is ours and may be deleted
   lock              held by whoever changes the mirror, across threads and processes
-  damaged           there when a reader found an unsound object: the next fetch recreates the mirror
+  damaged           there when a reader found an unsound object: whoever locks the mirror next recreates it
   mirror.git/       branches as refs/gitfleet/branches/<hash of the name>, requested tags as refs/tags/*
 """
 
@@ -140,7 +140,7 @@ class Mirror:
         return (status.st_dev, status.st_ino)
 
     def note_damage(self, reason: str) -> None:
-        """Make the next fetch recreate the mirror."""
+        """Let whoever locks the mirror next recreate it."""
         _log.warning("git mirror is damaged", extra={"mirror": str(self.folder), "reason": reason})
         with suppress(OSError):
             (self.folder / "damaged").touch()
@@ -185,15 +185,6 @@ class Mirror:
             raise self._unusable(error) from error
         remove_tree(old)
 
-    def kept_branches(self, names: Iterable[str]) -> list[str]:
-        """Those of the branches that the mirror has, whether or not git can still read them."""
-        try:
-            packed = (self.git_dir / "packed-refs").read_text(encoding="ascii", errors="replace")
-        except OSError:
-            packed = ""
-        refs = {name: branch_ref(name) for name in names}
-        return [name for name, ref in refs.items() if ref in packed or os.path.lexists(self.git_dir / ref)]
-
     def remove_leftovers(self) -> None:
         """Remove what killed git processes left. Only under `locked`: no other git of ours is alive then."""
         stale = [path for pattern in _LEFTOVERS for path in self.git_dir.glob(pattern)]
@@ -228,7 +219,7 @@ class Mirror:
         return max(sizes)
 
     def _ensure(self) -> None:
-        if not self.is_ours():
+        if self.is_damaged() or not self.is_ours():
             self.recreate()
         if not self._cleared:
             self.remove_leftovers()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -22,7 +21,7 @@ _TREES_KEPT = 6
 _BATCH_BYTES = 64 << 20
 _HEADER_BYTES = 200
 _MOST_READINGS = 3
-"""A commit that is not here yet, and a mirror that is damaged, each cost one reading more."""
+"""The head of a branch that is not here yet, and a commit that is no head, each cost one reading more."""
 _REMOTE_HEAD = "refs/gitfleet/head"
 _COMMITS = "refs/gitfleet/commits/"
 """Where the mirror keeps commits that were fetched by their ids."""
@@ -166,22 +165,16 @@ class GitReader:
     def _contents(self, batch: list[str], output_bytes: int) -> dict[str, bytes]:
         """The blobs of a batch, each checked against its id."""
         subject = f"the blob {batch[0]} or one after it"
-        read = partial(
-            self._read, subject, "cat-file", "--batch", "--buffer", stdin=_lines(batch), output_bytes=output_bytes
-        )
-        return self._parsed(subject, read, objects.parse_blobs)
+        result = self._read(subject, "cat-file", "--batch", "--buffer", stdin=_lines(batch), output_bytes=output_bytes)
+        return self._parsed(subject, result, objects.parse_blobs)
 
-    def _parsed(self, subject: str, read: Callable[[], GitResult], parse: Callable[[bytes], _Parsed]) -> _Parsed:
+    def _parsed(self, subject: str, result: GitResult, parse: Callable[[bytes], _Parsed]) -> _Parsed:
         """What git printed as a value. Git does not always say by its exit code that an object is damaged: then parsing
-        fails, and it is read once more when the mirror was fetched again."""
-        for _ in range(_MOST_READINGS):
-            result = read()
-            try:
-                return parse(result.output)
-            except ValueError as error:
-                self._connection.mirror.note_damage(f"{subject}: {error}")
-                self._connection.recover(result, subject)
-        raise self._connection.damaged(subject)
+        fails."""
+        try:
+            return parse(result.output)
+        except ValueError as error:
+            raise self._connection.damaged(f"{subject}: {error}") from error
 
     def _by_id(self, beginning: str) -> str | None:
         """The commit of an (abbreviated) id, from the whole remote when what was read does not have it."""
@@ -202,7 +195,7 @@ class GitReader:
         stdin: Sequence[bytes] = (),
         output_bytes: int | None = None,
     ) -> GitResult:
-        """Run git on the mirror; a commit that was not brought yet is brought, a damaged mirror is fetched again."""
+        """Run git on the mirror; a commit that was not brought yet is brought."""
         bounds = {} if output_bytes is None else {"output_bytes": output_bytes}
         for _ in range(_MOST_READINGS):
             result = self._connection.local(*arguments, stdin=stdin, **bounds)
@@ -213,15 +206,13 @@ class GitReader:
         raise self._connection.damaged(subject)
 
     def _recover(self, result: GitResult, subject: str, commits: Collection[str]) -> None:
-        try:
-            self._connection.recover(result, subject)
-        except UnreadableCommit:
-            raise
-        except BadInput:
-            # A commit that is no head and was never brought: of a branch that is read without its history.
-            lacking = [oid for oid in commits if not self._connection.local("cat-file", "-e", oid).ok]
-            if not lacking or not all(self._connection.fetch_ref(oid, _COMMITS + oid) for oid in lacking):
-                raise
+        error = self._connection.unreadable(result, subject)
+        if not isinstance(error, BadInput) or isinstance(error, UnreadableCommit):
+            raise error
+        # A commit that is no head and was never brought: of a branch that is read without its history.
+        lacking = [oid for oid in commits if not self._connection.local("cat-file", "-e", oid).ok]
+        if not lacking or not all(self._connection.fetch_ref(oid, _COMMITS + oid) for oid in lacking):
+            raise error
 
     def _brought(self, commits: Collection[str]) -> bool:
         """Whether one of the commits is the head of a branch that had to be brought."""
@@ -255,24 +246,20 @@ class GitReader:
         if (refusal := self._connection.refusals.get(commit)) is not None:
             raise refusal
         try:
-            return self._parsed(
-                subject, partial(self._read, subject, *arguments, commits=(commit,)), objects.parse_tree
-            )
+            return self._parsed(subject, self._read(subject, *arguments, commits=(commit,)), objects.parse_tree)
         except UnreadableCommit as error:
             self._connection.refusals[commit] = error
             raise
 
     def _sizes(self, oids: list[str]) -> Mapping[str, int]:
-        for _ in range(_MOST_READINGS):
-            result = self._read(
-                "the blobs that were asked for", "cat-file", "--batch-check", "--buffer", stdin=_lines(oids)
-            )
-            sizes = objects.parse_sizes(result.output)
-            missing = next((oid for oid in oids if sizes.get(oid) is None), None)
-            if missing is None:
-                return {oid: self._size_of_blob(oid, sizes[oid]) for oid in oids}
-            self._connection.recover(result, f"the blob {missing}")
-        raise self._connection.damaged("the blobs that were asked for")
+        result = self._read(
+            "the blobs that were asked for", "cat-file", "--batch-check", "--buffer", stdin=_lines(oids)
+        )
+        sizes = objects.parse_sizes(result.output)
+        for oid in oids:
+            if sizes.get(oid) is None:
+                raise self._connection.unreadable(result, f"the blob {oid}")
+        return {oid: self._size_of_blob(oid, sizes[oid]) for oid in oids}
 
     def _size_of_blob(self, oid: str, entry: tuple[str, int] | None) -> int:
         kind, size = entry or ("missing object", 0)

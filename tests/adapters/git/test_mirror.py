@@ -124,6 +124,9 @@ def test_bytes_that_are_not_what_their_id_says_are_never_handed_out(file_hub: Hu
     target = objects / good[:2] / good[2:]
     target.chmod(0o644)
     target.write_bytes((objects / evil[:2] / evil[2:]).read_bytes())
+    with pytest.raises(RetryLater, match="is damaged"):
+        file_hub.repo.read_blobs([good], limit=9)
+    file_hub.repo.fetch()
     assert file_hub.repo.read_blobs([good], limit=9) == {good: b"good"}
     assert list(file_hub.repo.list_tree(commit)) == ["a", "b"]
 
