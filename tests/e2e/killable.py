@@ -34,7 +34,7 @@ IN_BETWEEN = ("performing: half", "performing: one cluster")
 DELIVERIES = (Step.DELIVERY_PUSH, Step.DELIVERY_PUSHED)
 """Of clusters that agents reach: tests/scenarios/test_pull.py kills there."""
 STEPS = (*(step for step in Step if step not in DELIVERIES), *IN_BETWEEN)
-"""Of the hub; an agent has labels of its own (tests/e2e/killable_agent.py)."""
+"""Of the hub; an agent has labels of its own (tests/scenarios/test_pull.py)."""
 
 
 def die() -> NoReturn:

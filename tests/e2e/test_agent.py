@@ -3,21 +3,18 @@ by HTTP."""
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 import pytest
 import yaml
 
-from gitfleet.agent.agent import AgentStep
 from tests.e2e.manifests import asks_nobody, config_map, deployment, member, namespace_file, placement
 from tests.e2e.members import Members
-from tests.e2e.programs import Program, Running, ended, eventually
+from tests.e2e.programs import Program, Running, eventually
 from tests.e2e.repos import ConfigRepo, git
 from tests.realparts.git_http import GitHttpServer
 
@@ -100,44 +97,6 @@ def test_two_clusters_are_pushed_to_and_one_pulls_over_git_alone(
     assert "Traceback" not in hub.talk + agent.talk
 
 
-@pytest.mark.soak("crashes")
-def test_an_agent_that_is_killed_at_any_step_is_followed_by_one_that_ends_it(
-    git_http: GitHttpServer, config: ConfigRepo, program: Program, members: Members
-) -> None:
-    namespace, here = members.namespace("killed"), members.by_name[PULLED]
-    config.commit(
-        {f"clusters/{PULLED}.yaml": member(PULLED, connection={"pull": True}), "gitfleet.yaml": FAST}
-        | {"placements/web.yaml": placement(namespace), "resources/namespace.yaml": namespace_file(namespace)}
-        | {
-            "resources/map.yaml": config_map(namespace, k="0"),
-            "resources/old.yaml": config_map(namespace, "old", k="x"),
-        }
-    )
-    url, cache = git_http.url("fleet"), str(program.home / "killed-cache")
-    agent = ("--cluster", PULLED, "--context", PULLED, "--kubeconfig", str(program.kubeconfig), "--cache-dir", cache)
-
-    def converged(value: str) -> bool:
-        program.command("agent", url, *agent, "--once")
-        return here.config_map(namespace) == {"k": value}
-
-    def is_delivered(value: str) -> bool:
-        return f'k: "{value}"' in _delivered(config)
-
-    with program.running() as hub:
-        eventually(lambda: converged("0"), lambda: hub.talk)
-        for number, step in enumerate(AgentStep, start=1):
-            config.commit({"resources/map.yaml": config_map(namespace, k=str(number))})
-            eventually(partial(is_delivered, str(number)), lambda: hub.talk)
-            words = (url, PULLED, PULLED, str(program.kubeconfig), cache, step.value)
-            killed = ended(program.start_script("tests.e2e.killable_agent", *words), expect=None)
-            assert killed.code == -signal.SIGKILL, killed
-            eventually(partial(converged, str(number)), lambda: hub.talk)
-        config.commit({"resources/old.yaml": None})
-        eventually(
-            lambda: converged(str(len(AgentStep))) and here.config_map(namespace, "old") is None, lambda: hub.talk
-        )
-
-
 def _delivered(config: ConfigRepo) -> str:
     return "".join(config.text(path, DELIVER) for path in config.paths(DELIVER))
 
@@ -150,19 +109,6 @@ def _is_available(config: ConfigRepo) -> bool:
 def _agent_health(config: ConfigRepo) -> str:
     status = yaml.safe_load(config.text(f"clusters/{PULLED}.yaml"))["status"]
     return str([c["message"] for c in status["agentStatus"][0]["conditions"] if c["type"] == "Healthy"])
-
-
-@pytest.mark.soak("real")
-def test_an_agent_without_anything_to_do_reports_once(
-    git_http: GitHttpServer, config: ConfigRepo, program: Program, members: Members
-) -> None:
-    config.commit({"README.md": "nothing yet"})
-    words = ("agent", git_http.url("fleet"), "--cluster", PULLED, "--context", PULLED, "--once")
-    done = program.command(*words, "--kubeconfig", str(program.kubeconfig), "--cache-dir", str(program.home / "c"))
-    assert (done.code, "reported" in done.talk) == (0, True)
-    report = yaml.safe_load(config.text("report.yaml", REPORT))
-    assert report["metadata"]["name"] == PULLED
-    assert report["status"]["namespaces"].keys() >= {"default", "kube-system"}
 
 
 @pytest.mark.soak("real")
@@ -194,18 +140,3 @@ def test_a_site_without_any_link_is_served_by_bundles(
     assert here.config_map(namespace) == {"k": "one"}
     owned = yaml.safe_load(config.text(f"inventory/{PULLED}/all.yaml"))
     assert "appliedDigest" in str(owned), "what the agent answered is recorded"
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "sentence"),
-    [
-        (("agent", "--cluster", "x", "--once"), 1, "is in the cluster that gitfleet runs in, and it runs in none"),
-        (("agent",), 64, "--cluster"),
-    ],
-)
-def test_what_an_agent_cannot_use_is_a_sentence(
-    config: ConfigRepo, program: Program, words: tuple[str, ...], code: int, sentence: str
-) -> None:
-    config.commit({"README.md": "x"})
-    done = ended(program.start_script("gitfleet", words[0], str(config.hub), *words[1:]), expect=None)
-    assert (done.code, sentence in done.talk, "Traceback" in done.talk) == (code, True, False), done.talk

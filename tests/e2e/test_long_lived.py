@@ -10,8 +10,7 @@ import yaml
 
 from tests.e2e.manifests import config_map, member, namespace_file, placement, text
 from tests.e2e.programs import Program, Running, eventually
-from tests.e2e.repos import STATE, ConfigRepo, git
-from tests.realparts.git_http import GitHttpServer
+from tests.e2e.repos import STATE, git
 
 pytestmark = pytest.mark.real
 
@@ -24,7 +23,6 @@ HOURLY = text(
         "spec": {"interval": "1h"},
     }
 )
-SECONDLY = HOURLY.replace("1h", "1s")
 
 
 def simulated_files(value: str) -> dict[str, str | None]:
@@ -81,24 +79,3 @@ def test_a_commit_to_a_local_repo_wakes_it_and_the_work_tree_is_never_touched(tm
             assert git(repo, "status", "--porcelain") == ""
         assert running.terminate() == 0
     assert "Traceback" not in running.talk
-
-
-def test_the_remote_is_down_for_a_while(git_http: GitHttpServer, config: ConfigRepo, tmp_path: Path) -> None:
-    simulated = tmp_path / "simulated"
-    config.commit(simulated_files("one") | {"gitfleet.yaml": SECONDLY})
-    program = Program(repo=git_http.url("fleet"), home=tmp_path / "home", simulated=simulated)
-    with program.running() as running:
-        eventually(lambda: applied_value(simulated) == "one", lambda: running.talk)
-        git_http.fail_next(2)
-        config.commit(simulated_files("two"))
-        eventually(lambda: applied_value(simulated) == "two", lambda: running.talk)
-        assert "trying again in" in running.talk
-        # A push that took effect and whose answer was lost.
-        eventually(lambda: config.head() is not None)
-        git_http.lose_answers(1)
-        config.commit(simulated_files("three"))
-        eventually(lambda: applied_value(simulated) == "three", lambda: running.talk)
-        assert running.process.poll() is None
-        assert running.terminate() == 0
-    parents = config.parents()
-    assert parents == [0] + [1] * (len(parents) - 1)
