@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import shutil
 import subprocess
 import sys
+import threading
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -122,6 +124,14 @@ def test_both_ways(gitfleet: Shell, hub: Path, site: Path, tmp_path: Path) -> No
     assert git(site, "fsck", "--strict") == git(hub, "fsck", "--strict") == ""
 
 
+def test_what_is_there_already_is_no_error(gitfleet: Shell, hub: Path, site: Path, tmp_path: Path) -> None:
+    file = delivered(gitfleet, hub, tmp_path / "file")
+    first, second = (gitfleet("bundle", "import", site, file, *FROM_HUB, "--create") for _ in range(2))
+
+    assert (first.code, second.code) == (0, 0)
+    assert second.err == (f"{DELIVER} of {site} " + CliText.WAS_ALREADY_AT() + f" {(head(hub, DELIVER) or '')[:10]}\n")
+
+
 def test_later_deliveries_go_on_and_older_ones_are_refused(
     gitfleet: Shell, hub: Path, site: Path, tmp_path: Path
 ) -> None:
@@ -164,16 +174,20 @@ def _flipped(content: bytes) -> bytes:
     return content[:-30] + bytes([content[-30] ^ 1]) + content[-29:]
 
 
+NO_BUNDLE = "is no git bundle of one whole branch"
 TAMPERED: Mapping[str, tuple[Callable[[bytes], bytes], str]] = {
-    "empty": (lambda content: b"", "is no git bundle"),
+    "empty": (lambda content: b"", NO_BUNDLE),
+    "text": (lambda content: b"apiVersion: v1\n", NO_BUNDLE),
     "flipped byte of the pack": (_flipped, "is damaged"),
     "flipped byte of the commit": (lambda content: _one_digit(content), "does not hold the commit"),
     "cut off": (lambda content: content[:-40], "is damaged"),
-    "a second ref": (lambda content: _with_line(content, b"%s refs/heads/main\n"), "holds 2 refs"),
-    "no ref": (lambda content: content.split(b"\n")[0] + b"\n\n" + _pack(content), "holds 0 refs"),
-    "a prerequisite": (lambda content: _with_line(content, b"-%s x\n"), "is incomplete"),
-    "a filter": (lambda content: content.replace(b"v2", b"v3").replace(b"\n", b"\n@filter=blob:none\n", 1), "filtered"),
-    "an endless head": (lambda content: content.replace(b"\n", b"\n" + b"x" * 20_000, 1), "is cut off"),
+    "cut off in the head": (lambda content: content[:30], NO_BUNDLE),
+    "bytes after the end": (lambda content: content + b"more", "is damaged"),
+    "a second ref": (lambda content: _with_line(content, b"%s refs/heads/main\n"), NO_BUNDLE),
+    "no ref": (lambda content: content.split(b"\n")[0] + b"\n\n" + _pack(content), NO_BUNDLE),
+    "a prerequisite": (lambda content: _with_line(content, b"-%s x\n"), NO_BUNDLE),
+    "a filter": (lambda content: content.replace(b"v2", b"v3").replace(b"\n", b"\n@filter=blob:none\n", 1), NO_BUNDLE),
+    "an endless head": (lambda content: content.replace(b"\n", b"\n" + b"x" * 20_000, 1), NO_BUNDLE),
     "a name with a line end": (lambda content: content.replace(b"/eu-1", b"/eu-1\r"), "holds the branch"),
     "a name of git's own": (lambda content: content.replace(b"refs/heads/" + DELIVER.encode(), b"HEAD"), "holds the"),
 }
@@ -367,6 +381,16 @@ def test_a_pipe_carries_a_bundle(hub: Path, site: Path) -> None:
     assert head(site, DELIVER) == head(hub, DELIVER)
 
 
+def test_an_interrupted_pipe_moves_nothing(
+    gitfleet: Shell, hub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site, content = bare(tmp_path / "site.git"), delivered(gitfleet, hub, tmp_path / "file").read_bytes()
+    for length in (0, 10, 60, len(content) // 2, len(content) - 1):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content[:length])))
+        refused(gitfleet("bundle", "import", site, "-", *FROM_HUB), "stdin")
+        assert git(site, "for-each-ref") == ""
+
+
 @pytest.mark.parametrize("at", tiered({at: at for at in ("update-ref", "index-pack", "push")}, "push"))
 def test_an_import_that_is_killed_is_imported_again(
     hub: Path, tmp_path: Path, gitfleet: Shell, monkeypatch: pytest.MonkeyPatch, at: str
@@ -427,6 +451,22 @@ def test_branches_of_other_names(gitfleet: Shell, hub: Path, site: Path, tmp_pat
 
 
 @pytest.mark.real
+def test_over_http(gitfleet: Shell, hub: Path, git_http: GitHttpServer, tmp_path: Path) -> None:
+    far = git_http.create("fleet")
+    git(hub, "push", "--quiet", "--mirror", str(far))
+    url, site, file = git_http.url("fleet"), tmp_path / "site.git", tmp_path / "file"
+    delivered(gitfleet, url, file)
+    assert gitfleet("bundle", "import", site, file, *FROM_HUB, "--create").code == 0
+    put(site, MEMBER, REPORT)
+    assert gitfleet("bundle", "export", site, file, *TO_HUB).code == 0
+    assert gitfleet("bundle", "import", url, file, *FROM_MEMBER).code == 0
+    assert head(far, MEMBER) == head(site, MEMBER)
+
+    git_http.fail_next(9)
+    refused(gitfleet("bundle", "import", url, file, *FROM_MEMBER), "did not work")
+
+
+@pytest.mark.real
 @pytest.mark.parametrize("theirs", [b"a newer report\n", None])
 def test_who_loses_a_race_judges_again(
     gitfleet: Shell, git_http: GitHttpServer, tmp_path: Path, theirs: bytes | None
@@ -448,3 +488,24 @@ def test_who_loses_a_race_judges_again(
     else:
         refused(ended, part(AgentText.NOT_NEWER_REPORT))
         assert git(far, "show", f"{MEMBER}:report.yaml") == "a newer report\n"
+
+
+@pytest.mark.soak("races")
+def test_two_imports_at_once(hub: Path, site: Path, tmp_path: Path, gitfleet: Shell) -> None:
+    file = delivered(gitfleet, hub, tmp_path / "file")
+    words = [sys.executable, "-m", "gitfleet", "bundle", "import", str(site), str(file), *FROM_HUB, "--create"]
+    ended: list[int] = []
+    threads = [
+        threading.Thread(
+            target=lambda: ended.append(subprocess.run(words, check=False, capture_output=True).returncode)
+        )
+        for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert ended == [0, 0]
+    assert head(site, DELIVER) == head(hub, DELIVER)
+    assert [path.name for path in site.parent.iterdir()] == [site.name]

@@ -28,13 +28,12 @@ _MEMORY_BYTES = 2 << 30
 """Most memory of the git that unpacks a bundle: a small file can unfold to any size."""
 _LARGEST_OBJECT_BYTES = 64 << 20
 _LARGEST_BLOB_IN_MEMORY = "core.bigFileThreshold=8m"
-# The head of a bundle, which is read before git sees the file. Format: git's gitformat-bundle.
-_SIGNATURES = {b"# v2 git bundle\n": 2, b"# v3 git bundle\n": 3}
 _LARGEST_HEADER_BYTES = 16 << 10
-_REF = re.compile(rb"([0-9a-f]{40}(?:[0-9a-f]{24})?) ([^\n]+)\n")
-_FORMAT = re.compile(rb"@object-format=(sha1|sha256)\n")
-_DIGITS = {"sha1": names.SHA1_DIGITS, "sha256": 64}
-_WHOLE = "Make it with `gitfleet bundle export`, which writes one whole branch."
+_HEADER = re.compile(
+    rb"# v(?:2 git bundle\n|3 git bundle\n(?:@object-format=(sha1|sha256)\n)?)"
+    rb"([0-9a-f]{40}|[0-9a-f]{64}) ([^\n]+)\n\n"
+)
+"""The head of a bundle of one ref and no prerequisites, which is read before git sees the file (gitformat-bundle)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,7 @@ class GitBundles(GitRemote):
             self._match_format(header, shown, lock)
             with self._scratch(header.object_format) as git:
                 self._unpack(git, content, header, shown)
-                _check(git, content, header, shown)
+                _check(git, header, shown)
             pack = [content[header.start :]]
             # Only now: what is refused leaves nothing behind.
             result = self._connection.local("index-pack", "--stdin", "--strict", stdin=pack, lock=lock)
@@ -142,7 +141,7 @@ class GitBundles(GitRemote):
         self._connection.mirror.recreate(object_format=header.object_format)
 
 
-def _check(git: GitRunner, content: bytes, header: BundleHeader, shown: str) -> None:
+def _check(git: GitRunner, header: BundleHeader, shown: str) -> None:
     listed = git.run("cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)", "--batch-all-objects")
     kinds = dict[str, str]()
     for line in listed.output.decode("ascii", errors="replace").splitlines():
@@ -152,9 +151,6 @@ def _check(git: GitRunner, content: bytes, header: BundleHeader, shown: str) -> 
         kinds[oid] = kind
     if not listed.ok or kinds.get(header.commit) != "commit":
         raise BadInput(f"{shown} does not hold the commit {header.commit[:12]} that it names.")
-    verified = git.run("bundle", "verify", "--quiet", "/dev/stdin", stdin=[content])
-    if not verified.ok:
-        raise BadInput(f"{shown} does not pass `git bundle verify`: {quote_of(verified.errors)}")
 
 
 def _quoted(path: Path) -> str:
@@ -166,24 +162,12 @@ def _quoted(path: Path) -> str:
 def read_header(content: bytes, shown: str) -> BundleHeader:
     """The head of a bundle; BadInput unless it is one, holds one ref, and lacks nothing that the reader would need to
     have already."""
-    version = next((number for text, number in _SIGNATURES.items() if content.startswith(text)), None)
-    if version is None:
-        raise BadInput(f"{shown} is no git bundle.", hint="Is it the file that `gitfleet bundle export` wrote?")
-    end = content.find(b"\n\n", 0, _LARGEST_HEADER_BYTES)
-    if end < 0:
-        raise BadInput(f"{shown} is cut off, or lists more refs than a bundle of gitfleet has.", hint=_WHOLE)
-    lines = content[: end + 1].splitlines(keepends=True)[1:]
-    object_format_line = _FORMAT.fullmatch(lines[0]) if version == 3 and lines else None
-    object_format = object_format_line[1].decode() if object_format_line else "sha1"
-    body = lines[1:] if object_format_line else lines
-    if any(line.startswith(b"@") for line in body):
-        raise BadInput(f"{shown} is filtered, or asks for what gitfleet does not know.", hint=_WHOLE)
-    if any(line.startswith(b"-") for line in body):
-        raise BadInput(f"{shown} is incomplete: it needs commits that it does not hold.", hint=_WHOLE)
-    refs = [_REF.fullmatch(line) for line in body]
-    if len(refs) != 1 or (ref := refs[0]) is None or len(ref[1]) != _DIGITS[object_format]:
-        raise BadInput(f"{shown} holds {len(refs)} refs or one that cannot be read, and not one branch.", hint=_WHOLE)
-    return BundleHeader(object_format, ref[2].decode(errors="surrogateescape"), ref[1].decode(), end + 2)
+    header = _HEADER.match(content[:_LARGEST_HEADER_BYTES])
+    if header is None:
+        hint = "Make it with `gitfleet bundle export`, which writes one whole branch."
+        raise BadInput(f"{shown} is no git bundle of one whole branch.", hint=hint)
+    object_format = (header[1] or b"sha1").decode()
+    return BundleHeader(object_format, header[3].decode(errors="surrogateescape"), header[2].decode(), header.end())
 
 
 def make_site_repository(folder: Path, bundle: bytes, *, shown: str) -> bool:
