@@ -16,17 +16,16 @@ from gitfleet.formats.canonical_json import json_text
 
 _FORMAT = 1
 _BUSY_SECONDS = 5.0
-_KEPT_AFTER_EVICTION = 0.9
 _LARGEST_SHARE = 0.25
 _SUFFIXES = ("", "-wal", "-shm")
 _SCHEMA = """
 CREATE TABLE entries (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, crc INTEGER NOT NULL, value BLOB NOT NULL);
-CREATE TABLE total (bytes INTEGER NOT NULL);
-INSERT INTO total VALUES (0);
-CREATE TRIGGER added AFTER INSERT ON entries BEGIN UPDATE total SET bytes = bytes + length(NEW.value); END;
-CREATE TRIGGER gone AFTER DELETE ON entries BEGIN UPDATE total SET bytes = bytes - length(OLD.value); END;
 PRAGMA user_version = 1;
 """
+_USED_BYTES = (
+    "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
+)
+_DROP_OLDEST = "DELETE FROM entries WHERE id <= (SELECT min(id) + (max(id) - min(id)) / 10 FROM entries)"
 _log = logging.getLogger(__name__)
 
 
@@ -81,19 +80,10 @@ class SqliteBlobCache:
             self._close()
 
     def _evict(self, database: sqlite3.Connection) -> None:
-        (stored,) = database.execute("SELECT bytes FROM total").fetchone()
-        excess = stored - self._max_bytes
-        if excess <= 0:
-            return
-        excess += int(self._max_bytes * (1 - _KEPT_AFTER_EVICTION))
-        last = None
-        for number, size in database.execute("SELECT id, length(value) FROM entries ORDER BY id"):
-            last = number
-            excess -= size
-            if excess <= 0:
-                break
-        if last is not None:
-            database.execute("DELETE FROM entries WHERE id <= ?", (last,))
+        """Drop the oldest tenth while there is too much."""
+        dropped = 1
+        while dropped and database.execute(_USED_BYTES).fetchone() > (self._max_bytes,):
+            dropped = database.execute(_DROP_OLDEST).rowcount
 
     def _open(self) -> sqlite3.Connection:
         if self._database is None:
