@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from queue import Empty, SimpleQueue
+from concurrent.futures import Future, wait
+from queue import SimpleQueue
 from typing import Any, Final
 
 from gitfleet.api.objects import JsonObject
@@ -58,28 +59,25 @@ def _guard(plugin: SchedulerPlugin, worker: _Worker) -> SchedulerPlugin:
 class _Worker:
     def __init__(self, timeout: float) -> None:
         self._timeout = timeout
-        self._calls: SimpleQueue[tuple[Callable[[], Any], SimpleQueue[tuple[bool, Any]]]] = SimpleQueue()
+        self._calls: SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = SimpleQueue()
         self._stalled = ""
         threading.Thread(target=self._work, name="scheduler-plugin", daemon=True).start()
 
     def call(self, label: str, work: Callable[[], Any]) -> Any:
         if self._stalled:
             raise PluginStalled(LoopText.NOT_RETURN_WITHIN_EARLIER(stalled=self._stalled, timeout=self._timeout))
-        result: SimpleQueue[tuple[bool, Any]] = SimpleQueue()
-        self._calls.put((work, result))
-        try:
-            succeeded, value = result.get(timeout=self._timeout)
-        except Empty as error:
+        future = Future[Any]()
+        self._calls.put((work, future))
+        wait([future], self._timeout)
+        if not future.done():
             self._stalled = label
-            raise PluginStalled(LoopText.NOT_RETURN_WITHIN(what=label, timeout=self._timeout)) from error
-        if not succeeded:
-            raise value
-        return value
+            raise PluginStalled(LoopText.NOT_RETURN_WITHIN(what=label, timeout=self._timeout))
+        return future.result()
 
     def _work(self) -> None:
         while True:
-            work, result = self._calls.get()
+            work, future = self._calls.get()
             try:
-                result.put((True, work()))
+                future.set_result(work())
             except BaseException as error:  # noqa: BLE001 - handed to the caller, who raises it
-                result.put((False, error))
+                future.set_exception(error)
