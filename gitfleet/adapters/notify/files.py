@@ -89,22 +89,14 @@ class SlackFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WebhookFile:
+class WebhookFile(SlackFile):
     """url: where to post
     secret: what messages are signed with
     ca: certificates of the authority that signs its server
     allowHttp: whether it may be sent in the clear
     """
 
-    url: _Url = field(repr=False)
     secret: _Secret = field(repr=False)
-    ca: _Authority | None = None
-    allow_http: bool = False
-
-    def breaks(self) -> Iterator[Break]:
-        """Nothing goes in the clear unasked."""
-        if self.url.startswith("http:") and not self.allow_http:
-            yield ("url",), _NEEDS_HTTPS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

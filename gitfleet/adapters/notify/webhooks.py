@@ -56,7 +56,7 @@ def escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def post(file: SlackFile | WebhookFile, body: bytes, headers: Mapping[str, str]) -> None:
+def post(file: SlackFile, body: bytes, headers: Mapping[str, str]) -> None:
     """Post to the URL of a file; DestinationUnavailable for what may pass, BadInput for what this request alone cannot
     end. A URL may be a secret: only its host is named."""
     host = urlsplit(file.url).hostname
