@@ -205,7 +205,7 @@ class FencedTransport:
     def stream(self, request: Request) -> Response | OpenStream:
         """See Streaming: a stream is a read. NoResponse where the transport carries none."""
         if not isinstance(self._inner, Streaming):
-            raise NoResponse(KubeText.NOT_REACHED_HTTP(), passing=False)
+            raise NoResponse(KubeText.NOT_REACHED_HTTP(name=self.server), passing=False)
         return self._inner.stream(request)
 
     def close(self) -> None:

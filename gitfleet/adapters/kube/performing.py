@@ -177,7 +177,7 @@ class Performer:
         not_found = Outcome(operation=operation, ok=True, code=OutcomeCode.NOT_FOUND, message=KubeText.IS_GONE())
         resource = self._discovery.find(operation.key, refresh=True)
         if resource is Absence.OTHER_VERSION:
-            why = KubeText.CLUSTER_OTHER_VERSIONS_ONLY(kind=operation.key.kind)
+            why = KubeText.CLUSTER_OTHER_VERSIONS(key=operation.key.kind, api_version=operation.key.api_version)
             return _failed(operation, OutcomeCode.OTHER_VERSION, why)
         if not isinstance(resource, Resource):
             return not_found

@@ -74,7 +74,7 @@ class PodReader:
             pods = str(error)
         except (AttributeError, KeyError, TypeError, ValueError):
             # JSON of any shape may come from whatever answers at that address.
-            pods = KubeText.API_SERVER_GAVE_JSON_ANOTHER_SHAPE()
+            pods = KubeText.API_SERVER_GAVE_JSON_ANOTHER(cluster=self._wire.name)
         if isinstance(pods, str):
             plural = _listed_of(workload).resource.plural
             log.warning(KubeText.CANNOT_READ_2(), plural, workload.key, self._wire.name, pods)

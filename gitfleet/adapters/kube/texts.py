@@ -13,7 +13,6 @@ class KubeText(TextTable):
     ANSWERS_API_SERVER_NONE = "what answers as the API server of {wire} is none: {why}"
     API_SERVER_GAVE_INSTEAD_JSON = "the API server of {name} gave {what} instead of JSON for {asked}"
     API_SERVER_GAVE_JSON_ANOTHER = "the API server of {cluster} gave JSON of another shape than Kubernetes has"
-    API_SERVER_GAVE_JSON_ANOTHER_SHAPE = "the API server gave JSON of another shape than Kubernetes has"
     API_SERVER_NOT_ANSWER = "the API server of {name} did not answer: {error}"
     API_SERVER_REFUSED_CREDENTIALS = "the API server of {wire} refused the credentials"
     API_SERVER_REFUSES_EVENT_STATUS = "the API server refuses an Event with status {status}"
@@ -34,7 +33,6 @@ class KubeText(TextTable):
     CLUSTER_NO_CONNECTION = "cluster {cluster} has no connection"
     CLUSTER_NO_KIND = 'the cluster has no kind "{key}" in {api_version}'
     CLUSTER_OTHER_VERSIONS = "the cluster has {key} in other versions than {api_version}"
-    CLUSTER_OTHER_VERSIONS_ONLY = "the cluster has {kind} in other versions only"
     CLUSTER_REACHED_CONTEXT_NO_KUBECONFIG = (
         'cluster {name} is reached by the context "{context}" and there is no kubeconfig'
     )
@@ -59,8 +57,6 @@ class KubeText(TextTable):
     EVENT_POD = "the Event of this pod"
     EXEC_ARGS_MUST_LIST_STRINGS = "{source}: exec.args must be a list of strings"
     FACTORY_MADE_NOT_DERIVE_FROM = "its factory made a {name}, which does not derive from PropertyProvider"
-    FAILED_CREATE_TYPED_PATCH_OBJECT = "failed to create typed patch object"
-    FAILED_PRUNE_FIELDS = "failed to prune fields"
     FAILED_START_PROPERTY_PROVIDER = "Failed to start the property provider: {error_text}"
     FILE_CANNOT_READ = "{source}: the file of {field} cannot be read"
     GAVE_NOT_COLLECTED = "it gave a {name} and not a Collected"
@@ -108,8 +104,7 @@ class KubeText(TextTable):
     NOT_CHECK_WHO_API_SERVER = "{source} does not check who the API server is, which is not allowed"
     NOT_ESTABLISHED_YET = "{need}, which is not Established yet"
     NOT_KUBECONFIG = "{source} is not a kubeconfig"
-    NOT_REACHED_HTTP = "it is not reached by HTTP"
-    NOT_REACHED_HTTP_2 = "{name} is not reached by HTTP"
+    NOT_REACHED_HTTP = "{name} is not reached by HTTP"
     NO_CURRENT_CONTEXT = "{source} has no current context"
     NO_KEY = '{what} has no key "{key}"'
     NO_NAMESPACE = "there is no namespace {namespace} for {name}"

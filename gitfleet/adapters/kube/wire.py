@@ -19,10 +19,10 @@ MIB: Final = 1024 * 1024
 APPLY_PATCH: Final = "application/apply-patch+yaml"
 MERGE_PATCH: Final = "application/merge-patch+json"
 JSON: Final = "application/json"
-TYPED_PATCH: Final = KubeText.FAILED_CREATE_TYPED_PATCH_OBJECT()
+TYPED_PATCH: Final = "failed to create typed patch object"
 """Server-side apply reports a field that the schema does not have with status 500: an error of the manifest, not
 ours."""
-PRUNE: Final = KubeText.FAILED_PRUNE_FIELDS()
+PRUNE: Final = "failed to prune fields"
 """What gitfleet applied last was in another version of a custom kind, which lacks a field of the new one."""
 PAGE: Final = 500
 """Items of a list that are asked for at once."""
@@ -144,7 +144,7 @@ class Wire:
         headers = {"User-Agent": f"gitfleet/{__version__}", "Accept": accept}
         request = Request(method="GET", path=path, query=query, headers=headers, limit=MIB)
         if not isinstance(self._transport, Streaming):
-            raise ClusterUnreachable(KubeText.NOT_REACHED_HTTP_2(name=self.name))
+            raise ClusterUnreachable(KubeText.NOT_REACHED_HTTP(name=self.name))
         try:
             return self._transport.stream(request)
         except NoResponse as error:

@@ -14,7 +14,7 @@ from gitfleet.adapters.kube.http_transport import HttpTransport
 from gitfleet.adapters.kube.logins import Endpoint, FileLogin, FixedLogin, Login, LoginSource
 from gitfleet.adapters.kube.refusals import refusal_of
 from gitfleet.adapters.kube.texts import KubeText
-from gitfleet.adapters.kube.wire import Timeouts, Wire
+from gitfleet.adapters.kube.wire import TYPED_PATCH, Timeouts, Wire
 from gitfleet.adapters.texts import AdaptersText
 from gitfleet.api.objects import ObjectKey
 from gitfleet.errors import ClusterUnreachable
@@ -58,9 +58,7 @@ def test_it_may_say_how_long_to_wait_within_reason(stub: Stub) -> None:
     assert pauses == [1.0, 2.0]
 
 
-@pytest.mark.parametrize(
-    ("status", "body"), [(404, ""), (409, ""), (422, ""), (500, (KubeText.FAILED_CREATE_TYPED_PATCH_OBJECT() + " (x)"))]
-)
+@pytest.mark.parametrize(("status", "body"), [(404, ""), (409, ""), (422, ""), (500, f"{TYPED_PATCH} (x)")])
 def test_a_verdict_is_not_asked_for_twice(stub: Stub, status: int, body: str) -> None:
     stub.replies = [(status, body, {})]
     assert wire(stub).send("PATCH", "/x", body={}).status == status
@@ -147,7 +145,7 @@ def test_a_key_that_cannot_be_read_stands_alone(stub: Stub) -> None:
         (422, {"message": "immutable"}, ("Invalid", False)),
         (429, {}, ("TooManyRequests", True)),
         (500, {"message": "failed calling webhook"}, ("ServerError", True)),
-        (500, {"message": (KubeText.FAILED_CREATE_TYPED_PATCH_OBJECT() + " (x)")}, ("Invalid", False)),
+        (500, {"message": f"{TYPED_PATCH} (x)"}, ("Invalid", False)),
         (503, {}, ("ServerError", True)),
     ],
 )
