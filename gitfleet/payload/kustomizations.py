@@ -115,10 +115,10 @@ def _faults(kustomization: Mapping[str, Any]) -> Iterator[str]:
     for key, fields in _ENTRIES.items():
         for entry in listed(kustomization, key):
             yield from _unknown(entry, fields)
-    for key, fields in ((_GLOBALS, {"chartHome", "configHome"}), ("openapi", {"path"})):
+    for key, only in ((_GLOBALS, {"chartHome", "configHome"}), ("openapi", {"path"})):
         value = kustomization.get(key)
-        if value is not None and not (isinstance(value, Mapping) and set(value) <= fields):
-            yield PayloadText.CANNOT_BUILT_NOTHING_ELSE(key=key, fields=" and ".join(sorted(fields)))
+        if value is not None and not (isinstance(value, Mapping) and set(value) <= only):
+            yield PayloadText.CANNOT_BUILT_NOTHING_ELSE(key=key, fields=" and ".join(sorted(only)))
 
 
 def _unknown(part: Mapping[str, Any], names: Collection[str]) -> Iterator[str]:

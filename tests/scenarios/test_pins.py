@@ -136,9 +136,6 @@ def other_digest(world: World) -> dict[str, Any]:
     return builders.pin("web", 0, digest_of(world, 1))
 
 
-STAYS = "until then " + DesiredText.NOTHING_ROLLED_OUT() + ", and what runs stays"
-
-
 @pytest.mark.parametrize(
     ("made", "why"),
     [
