@@ -9,11 +9,11 @@ from dataclasses import replace
 from datetime import datetime
 
 from gitfleet.api.objects import Identity, ObjectKey
-from gitfleet.api.placing_policy import PlacingPolicy
 from gitfleet.api.rollout_plans import RolloutStrategy
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import RELEASED, ClusterRolloutStatus, RollingState, RolloutMode, RolloutRecord
 from gitfleet.formats.canonical_json import json_text
+from gitfleet.model.decisions import Inputs
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import DeletePod, Patch, RolloutWrite
@@ -32,10 +32,8 @@ from gitfleet.workload.texts import WorkloadText
 def movement(
     rollouts: Mapping[NamespacedName, RolloutRecord],
     works: Mapping[str, tuple[Work, ...]],
-    observations: Mapping[str, ClusterObservation],
+    inputs: Inputs,
     handlers: Handlers,
-    now: datetime,
-    policy: PlacingPolicy,
     failures: Failures,
 ) -> Movement:
     """What each record holds and does on each of its clusters that answers. Where one fails, may not move what it
@@ -45,14 +43,14 @@ def movement(
     placed: dict[str, PlacedObjects] = {}
     for key, record in rollouts.items():
         for status in record.clusters:
-            observation = observations.get(status.cluster)
+            observation = inputs.observations.get(status.cluster)
             beside = status.sources or status.named or status.emptied
             if observation is None or not observation.reachable or not (beside or _is_active(status)):
                 continue
             if status.cluster not in placed:
                 placed[status.cluster] = PlacedObjects.of(works.get(status.cluster, ()))
             subject = Subject("WorkloadRollout", str(key), status.cluster)
-            on = (record, status, placed[status.cluster], observation, handlers, now, policy)
+            on = (record, status, placed[status.cluster], inputs, handlers)
             moving = failures.contain(
                 subject, _untouched(record, status, WorkloadText.CANNOT_JUDGED()), _on_cluster, *on
             )
@@ -73,12 +71,10 @@ def _on_cluster(
     record: RolloutRecord,
     status: ClusterRolloutStatus,
     placed: PlacedObjects,
-    observation: ClusterObservation,
+    inputs: Inputs,
     handlers: Handlers,
-    now: datetime,
-    policy: PlacingPolicy,
 ) -> Movement | None:
-    target = status.target
+    target, observation, policy = status.target, inputs.observations[status.cluster], inputs.desired.config.policy
     if target is None:
         return None
     if why := denial(policy, record, (target, *status.sources, *status.named)):
@@ -93,7 +89,7 @@ def _on_cluster(
     needed, beside = Needed.of(workloads, placed, seen), dict(_beside(record, status, placed, observation))
     if lacks_pods(workloads, status, observation):  # what is judged by them would be moved wrongly
         return _untouched(record, status, WorkloadText.PODS_NOT_READ(target=target))
-    wants = _wants(record, status, workloads, seen, now) if _is_active(status) else None
+    wants = _wants(record, status, workloads, seen, inputs.now) if _is_active(status) else None
     if wants is None:  # nothing is to be moved, as with a first deployment in place
         sources = {key.identity: _source_fields(record, status, needed, key, seen) for key in status.sources}
         return Movement(fields={status.cluster: {**sources, **beside}})

@@ -59,8 +59,7 @@ class HandledRollouts(Rollouts):
         return advance_workloads(Request(state, works_before, works, inputs, self._handlers, gate), failures)
 
     def movement(self, state: FleetState, works: Works, inputs: Inputs, failures: Failures) -> Movement:
-        policy = inputs.desired.config.policy
-        return movement(state.rollouts, works, inputs.observations, self._handlers, inputs.now, policy, failures)
+        return movement(state.rollouts, works, inputs, self._handlers, failures)
 
 
 def _statuses(state: FleetState) -> Iterator[ClusterRolloutStatus]:

@@ -22,7 +22,7 @@ OTHER = Asked(name="go-first", digest="d", commit="c")
 @pytest.mark.parametrize(
     ("waiting", "name", "warned"),
     [
-        *((AFTER, name, True) for name in ("go-canery", "go-after-canery", "go-prod", "go", "og-canary")),
+        *((AFTER, name, True) for name in ("go-canery", "go-after-canery", "go-prod", "go")),
         *(
             (AFTER, name, False)
             for name in ("go-canary", "go-canary.2", "go-after-canary.ann", "go-first.2", "up-2", "x")

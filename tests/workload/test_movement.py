@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
-from gitfleet.api.placing_policy import PlacingPolicy
 from gitfleet.api.workload_records import BatchState, RollingState, RolloutMode
 from gitfleet.formats.managed_fields import FIELD_MANAGER
+from gitfleet.model.decisions import Inputs
+from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import ClusterObservation, LiveObject
+from gitfleet.model.state import FleetState
 from gitfleet.workload.handlers import BUILT_IN
 from gitfleet.workload.movement import movement
 from tests.workload.handlers.models import Deployment, Model
@@ -45,6 +47,7 @@ def test_a_source_stays_while_its_pods_come_back(state: tuple[Any, Any], revert:
     status = replace(status, rolling_state=state[0], batch_rolling_state=state[1])
     seen = ClusterObservation(cluster="c1", reachable=True, live={one.live.key: placed(one) for one in (OLD, NEW)})
     failures = Failures()
-    held = movement({KEY: record_of(status)}, {}, {"c1": seen}, BUILT_IN, NOW, PlacingPolicy(), failures).fields["c1"]
+    inputs = Inputs(desired=Desired(commit=""), before=FleetState(), observations={"c1": seen}, now=NOW)
+    held = movement({KEY: record_of(status)}, {}, inputs, BUILT_IN, failures).fields["c1"]
     assert failures.found == ()
     assert held[OLD.live.key.identity].stays is stays

@@ -7,13 +7,15 @@ from datetime import UTC, datetime
 import pytest
 
 from gitfleet.api import read
-from gitfleet.api.placing_policy import PlacingPolicy
 from gitfleet.api.rollout_plans import RolloutPlan
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import BatchState, ClusterRolloutStatus, RollingState, RolloutMode, RolloutRecord
+from gitfleet.model.decisions import Inputs
+from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import DeletePod, Patch
+from gitfleet.model.state import FleetState
 from gitfleet.workload.cases import Case
 from gitfleet.workload.finding import NamedWorkloads
 from gitfleet.workload.goals import goal_of
@@ -70,7 +72,8 @@ def abandon(play: Play, status: ClusterRolloutStatus) -> tuple[ClusterRolloutSta
             pods={play.target.live.key: play.target.live_pods()},
         )
         failures = Failures()
-        moved = movement({KEY: record_of(status)}, {}, {"c1": observation}, BUILT_IN, NOW, PlacingPolicy(), failures)
+        inputs = Inputs(desired=Desired(commit=""), before=FleetState(), observations={"c1": observation}, now=NOW)
+        moved = movement({KEY: record_of(status)}, {}, inputs, BUILT_IN, failures)
         assert failures.found == ()
         for step in moved.steps:
             if isinstance(step, Patch):

@@ -141,7 +141,7 @@ class Connection:
 
     def bring(self, names: Collection[str]) -> Collection[str]:
         """Fetch branches into the mirror, and nothing else that the remote has: whatever lies on other branches cannot
-        get in the way. Removes stale locks, and begins anew in the place of a damaged mirror.
+        get in the way. Removes stale locks, and makes a damaged mirror again.
 
         The branches that are there now. Of another one `refusals` says why its head cannot be read; the mirror keeps
         what it had of it.
@@ -199,7 +199,7 @@ class Connection:
         return BadInput(f"{self.shown} does not have {subject}.")
 
     def damaged(self, reason: str) -> GitfleetError:
-        """Note that the mirror is damaged, so that whoever locks it next begins anew in its place."""
+        """Note that the mirror is damaged, so that whoever locks it next makes it again."""
         self.mirror.note_damage(reason)
         return RemoteUnreachable(f"The git mirror in {self.mirror.folder} is damaged; the next try fetches it again.")
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Collection, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 from gitfleet.adapters.git import imports
 from gitfleet.adapters.git.access import AppToken
@@ -27,6 +28,16 @@ _CHANGES_BETWEEN_HOUSEKEEPING = 25
 _log = logging.getLogger(__name__)
 
 
+class RemoteOptions(TypedDict, total=False):
+    """See GitRemote."""
+
+    credentials: GitCredentials | None
+    bounds: Bounds
+    use_git_config: bool
+    app_token: AppToken | None
+    tracked: bool
+
+
 class GitRemote(GitHistory):
     """One git remote, read through a bare mirror in `mirror_dir` and written by compare-and-swap.
 
@@ -43,22 +54,9 @@ class GitRemote(GitHistory):
         self,
         url: str,
         mirror_dir: Path,
-        *,
-        credentials: GitCredentials | None = None,
-        bounds: Bounds = Bounds(),
-        use_git_config: bool = False,
-        app_token: AppToken | None = None,
-        tracked: bool = False,
+        **options: Unpack[RemoteOptions],
     ) -> None:
-        self._settings = ConnectionSettings(
-            url=url,
-            mirror_dir=Path(mirror_dir),
-            credentials=credentials,
-            bounds=bounds,
-            use_git_config=use_git_config,
-            app_token=app_token,
-            tracked=tracked,
-        )
+        self._settings = ConnectionSettings(url=url, mirror_dir=Path(mirror_dir), **options)
         super().__init__(Connection(self._settings))
         self._shortening = Shortening(self._connection)
 

@@ -10,7 +10,6 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cache
 from typing import Final
 
 from gitfleet.adapters.kube.own_cluster import own_cluster, pod_namespace
@@ -134,13 +133,17 @@ def pod_events(allowed: ConnectionRules, pod: str, uid: str, clock: Clock) -> Ca
     if namespace is None:
         return None
 
-    @cache  # it counts what it has said
-    def made() -> PodEvents:
+    made = list[PodEvents]()  # one, which counts what it has said
+
+    def writer() -> PodEvents:
+        if made:
+            return made[0]
         from gitfleet.adapters.kube.http_transport import HttpTransport  # slow to import
 
         endpoint, login = own_cluster(allowed.service_account, KubeText.EVENT_POD())
         transport = HttpTransport(endpoint, login, parallel=1, timeouts=_ONCE)
         wire = Wire(KubeText.GITFLEET_OWN_CLUSTER(), transport, timeouts=_ONCE)
-        return PodEvents(wire=wire, namespace=namespace, pod=pod, uid=uid, clock=clock)
+        made.append(PodEvents(wire=wire, namespace=namespace, pod=pod, uid=uid, clock=clock))
+        return made[0]
 
-    return made
+    return writer
