@@ -375,4 +375,6 @@ def _counted(work: _Pass) -> ClusterRolloutStatus:
     if case.status.mode is None or case.seen.target is None:
         return case.status
     counts = _counts(work)
-    return replace(case.status, upgraded_replicas=counts.upgraded, upgraded_ready_replicas=counts.upgraded_ready)
+    # A controller that has not seen the newest step yet takes back nothing of what was reached.
+    upgraded = counts.upgraded if counts.observed else max(counts.upgraded, case.status.upgraded_replicas)
+    return replace(case.status, upgraded_replicas=upgraded, upgraded_ready_replicas=counts.upgraded_ready)

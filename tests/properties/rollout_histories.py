@@ -289,6 +289,13 @@ class RolloutHistory:
         bodies = (self.world.live(CLUSTER, "Deployment", name, "web") for name in self._sources())
         return any(body["spec"].get("minReadySeconds", 0) > 10**6 for body in bodies if body is not None)
 
+    def _is_broken(self, name: str) -> bool:
+        body = self.world.live(CLUSTER, "Deployment", name, "web")
+        if body is None:
+            return False
+        pods = {body["status"].get(field, 0) for field in ("replicas", "readyReplicas")}
+        return pods != {body["spec"]["replicas"]}
+
     def record(self) -> RolloutRecord | None:
         """The rollout as the state branch has it."""
         return self.world.state().rollouts.get(KEY)
@@ -369,8 +376,8 @@ class RolloutHistory:
         about = f"seed {self.seed} {self.kind} {self.size} {self.plan} {status}"
         if status.rolling_state is RollingState.VERIFYING_SPEC:  # back before it began: there is nothing to roll out
             assert status.mode is None and self.images[-1] in self.images[:-1], about
-        elif status.batch_rolling_state is BatchState.VERIFY_FAILED and any("bad" in image for image in self.images):
-            return  # it goes back to a source whose pods are never ready: a person has to say what is wanted
+        elif status.is_running and any(map(self._is_broken, self._sources())):
+            return  # it waits for a source that never gets the pods that it asks for: a person has to act
         else:
             assert status.rolling_state in (RollingState.SUCCEEDED, RollingState.FAILED), about
         pods = self.pods()

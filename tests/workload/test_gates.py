@@ -28,11 +28,12 @@ class Counting(StatefulSetHandler):
         return self._counts
 
 
-def advanced(counts: Counts) -> Advanced:
+def advanced(counts: Counts, reached: int = 0) -> Advanced:
     """One pass over the second batch of three, of two pods each, that is being verified."""
     model = StatefulSet.running("web", 6)
     play = Play(BUILT_IN[model.live.key.group_kind], model)
-    status = replace(rolling(play, RolloutMode.IN_PLACE, size=6), batch_rolling_state=BatchState.VERIFYING)
+    status = replace(rolling(play, RolloutMode.IN_PLACE, size=6), upgraded_replicas=reached)
+    status = replace(status, batch_rolling_state=BatchState.VERIFYING)
     goal = Goal(mode=RolloutMode.IN_PLACE, strategy=record_of(status).rollout_plan.rollout_strategy, original=6, size=6)
     goal = replace(goal, before=2, upgraded=4)
     model.give(play.handler.scale(play.seen, goal, Step.SECOND).fields[model.live.key])
@@ -59,3 +60,9 @@ def test_a_batch_is_verified_once_its_pods_are_ready_and_the_older_ones_are_gone
     found = advanced(Counts(upgraded=4, upgraded_ready=ready, old=old, old_ready=old, observed=observed))
     assert (found.status.batch_rolling_state is BatchState.VERIFYING) == bool(says)
     assert not says or found.waits == says
+
+
+@pytest.mark.parametrize(("observed", "upgraded"), [(False, 4), (True, 2)])
+def test_a_controller_that_has_not_seen_a_step_takes_back_nothing(observed: bool, upgraded: int) -> None:
+    counts = Counts(upgraded=2, upgraded_ready=2, old=4, old_ready=4, observed=observed)
+    assert advanced(counts, reached=4).status.upgraded_replicas == upgraded
