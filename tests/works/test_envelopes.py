@@ -23,7 +23,6 @@ from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.works import WorksMemo, render_fleet, works_when_done
 from gitfleet.works.texts import WorksText
-from tests.texts import part
 from tests.works.builders import (
     EAST,
     NAMESPACE,
