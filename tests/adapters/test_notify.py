@@ -22,8 +22,7 @@ import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult, LoginPassword
 
-from gitfleet.adapters.checked_requests import Bounds
-from gitfleet.adapters.notify import BUILT_IN, mail, webhooks
+from gitfleet.adapters.notify import BUILT_IN, mail
 from gitfleet.adapters.notify.texts import NotifyText
 from gitfleet.api.notifications import BUILT_IN_TYPES, NotificationEvent
 from gitfleet.api.texts import ApiText
@@ -146,34 +145,8 @@ def test_what_a_server_answers(
     assert len(receiver.got) == 1
 
 
-def test_a_response_without_end_is_not_read(receiver: Receiver) -> None:
-    receiver.body = b"x" * (1 << 24)
-    send("slack", at(receiver))
-
-
-def silence(why: str) -> str:
-    return f"^{re.escape(NotifyText.NOT_ANSWER_2(host='127.0.0.1', error=why))}$"
-
-
 def refusal(code: int) -> str:
     return f"^{re.escape(NotifyText.REFUSES_IT_WITH(host='127.0.0.1', code=code))}$"
-
-
-def test_a_server_that_hangs_or_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(webhooks, "BOUNDS", Bounds(read=0.3))
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        url = f"http://127.0.0.1:{silent.getsockname()[1]}/{CANARY}"
-        with pytest.raises(DestinationUnavailable, match=silence("no response within 0.3 s")):
-            send("slack", {"url": url, "allowHttp": True})
-    with pytest.raises(DestinationUnavailable, match=silence("connection refused")):
-        send("slack", {"url": url, "allowHttp": True})
-
-
-def test_a_link_local_address_behind_a_name(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gitfleet.adapters.addresses.is_refused", lambda host: host == "127.0.0.1")
-    with pytest.raises(BadInput, match="its name leads to a link-local or metadata address, to which nothing is sent"):
-        send("slack", {**at(receiver), "url": receiver.url.replace("127.0.0.1", "localhost")})
-    assert receiver.got == []
 
 
 @pytest.mark.parametrize("tls", ["starttls", "implicit"])

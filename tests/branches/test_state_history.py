@@ -87,24 +87,6 @@ def test_a_remote_that_forbids_it_gets_the_whole_history(
     assert caplog.messages.count(warning) == 1
 
 
-def test_a_race_with_the_cut_is_lost_cleanly() -> None:
-    world = world_at_rest()
-    while length(world) < MOST:
-        world.repo.commit_files(STATE, {"note.txt": str(length(world))}, world.clock.now())
-    raced: list[str] = []
-
-    def overtake(change: BranchChange) -> None:
-        if change.branch == STATE and not raced:
-            raced.append(world.repo.commit_files(STATE, {"note.txt": "overtaken"}, world.clock.now()))
-
-    world.repo.before_commit = overtake
-    world.commit(config_map("shop", "a", {"k": "1"}))
-    assert world.driver.reconcile().lost_race
-    assert world.repo.log(STATE)[0].id == raced[0], "nothing was done"
-    next_value(world, 2)
-    assert length(world) <= MOST
-
-
 @pytest.mark.parametrize("fails", range(2))
 def test_a_process_that_ends_at_the_cut_leaves_nothing_half_done(fails: int) -> None:
     world = world_at_rest()

@@ -147,18 +147,3 @@ def test_a_worker_and_the_scheduler_are_killed(
     assert "Traceback" not in running.talk
     parents = config.parents()
     assert parents == [0] + [1] * (len(parents) - 1)
-
-
-def test_a_repository_that_names_an_executor_that_the_process_was_not_given(
-    config: ConfigRepo, program: Program, members: Members
-) -> None:
-    config.commit(
-        {
-            "clusters/c.yaml": member(members.all[0].name),
-            "gitfleet.yaml": "apiVersion: gitfleet.dev/v1alpha1\nkind: FleetConfig\nmetadata: {name: fleet}\n"
-            "spec: {interval: 1s, delivery: {executor: dusk}}\n",
-        }
-    )
-    with program.running() as running:
-        eventually(lambda: f"{members.all[0].name}: healthy" in running.talk, lambda: running.talk)
-        assert "so it asks clusters itself: did you mean dask?" in running.talk

@@ -158,7 +158,7 @@ class EventStreams:
         with self._lock:
             self._closed = True
         self._wake()
-        if self._thread is not None and self._thread is not threading.current_thread():
+        if self._thread is not None:
             self._thread.join(_LONGEST_END)
         with self._lock:
             for stream in tuple(self._streams):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import socket
 import ssl
-import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -208,29 +207,3 @@ def test_closing_ends_the_thread_and_all_streams(told: Told) -> None:
     streams.start()
     assert (late.closed, len(streams), streams._thread) == (1, 0, thread)
     late.other.close()
-
-
-def test_it_can_be_closed_from_its_own_thread(told: Told) -> None:
-    streams, done = EventStreams(lambda: 60.0), threading.Event()
-    stream = told.begin()
-
-    def close(line: bytes) -> None:
-        streams.close()
-        done.set()
-
-    stream.on_line = close
-    told.other.sendall(b"x\n")
-    told.other.close()
-    streams.add(stream)
-    assert done.wait(30)
-    assert streams._thread is not None
-    streams._thread.join(30)
-    assert not streams._thread.is_alive()
-    assert (told.ends, told.closed, len(streams)) == (0, 1, 0)
-
-
-def test_nothing_begins_after_it_was_closed() -> None:
-    streams = EventStreams(lambda: 60.0)
-    streams.close()
-    streams.start()
-    assert streams._thread is None

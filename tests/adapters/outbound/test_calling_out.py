@@ -14,7 +14,7 @@ import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -139,21 +139,6 @@ def test_calls_are_counted_for_the_page_of_metrics(hooks: HookServer) -> None:
     text = page.page("")[0].decode()
     for kind, outcome in (("webhook", "passed"), ("webhook", "rejected"), ("metric", "failed")):
         assert f'gitfleet_rollout_calls_total{{kind="{kind}",outcome="{outcome}"}} 1.0\n' in text
-
-
-def test_a_hanging_receiver_keeps_neither_the_others_nor_the_end(
-    hooks: HookServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("gitfleet.wiring.outbound._LAST_SECONDS", 0.3)
-    hooks.way = "hang"
-    with hook_server() as other:
-        with opened(hooks.host, named := f"localhost:{other.port}") as loop:
-            loop.driver.clusters.workloads.calls.start([webhook(hooks, f"h{number}") for number in range(20)])
-            elsewhere = replace(webhook(other), url=f"http://{named}/hook")  # another port is no other host
-            assert loop.answer(elsewhere).outcome is WebhookOutcome.PASSED
-            assert len(hooks.got) <= call_queue.MOST_PER_HOST
-            before = time.monotonic()
-        assert time.monotonic() - before < 30.0
 
 
 def test_authorities_of_a_file_count_beside_the_machines(tmp_path: Path) -> None:
