@@ -13,7 +13,7 @@ from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
 from opentelemetry.trace import Span, Status, StatusCode, set_span_in_context
 
 from gitfleet.adapters.texts import AdaptersText
@@ -92,16 +92,15 @@ class OpenTelemetry:
             span.end()
 
 
-class SaidOnce(SpanExporter):
+class SaidOnce(OTLPSpanExporter):
     """Says once that spans are not taken, and once that they are again; the library would say it each time, with what
     the other end answered."""
 
-    def __init__(self, inner: SpanExporter) -> None:
-        self._inner, self._fails = inner, False
+    _fails = False
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         """See SpanExporter."""
-        result = self._inner.export(spans)
+        result = super().export(spans)
         fails = result is not SpanExportResult.SUCCESS
         if fails and not self._fails:
             log.warning(AdaptersText.TRACES_LOST())
@@ -110,19 +109,11 @@ class SaidOnce(SpanExporter):
         self._fails = fails
         return result
 
-    def shutdown(self) -> None:
-        """See SpanExporter."""
-        self._inner.shutdown()
-
-    def force_flush(self, timeout_millis: int = 30_000) -> bool:
-        """See SpanExporter."""
-        return self._inner.force_flush(timeout_millis)
-
 
 def by_environment(version: str) -> OpenTelemetry:
     """What sends traces to where OTEL_EXPORTER_OTLP_ENDPOINT says."""
     logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # see SaidOnce
     named = {} if os.environ.get("OTEL_SERVICE_NAME") else {SERVICE_NAME: "gitfleet"}
     provider = TracerProvider(resource=Resource.create({SERVICE_VERSION: version, **named}), shutdown_on_exit=False)
-    provider.add_span_processor(BatchSpanProcessor(SaidOnce(OTLPSpanExporter())))
+    provider.add_span_processor(BatchSpanProcessor(SaidOnce()))
     return OpenTelemetry(provider)
