@@ -209,5 +209,5 @@ class DesiredText(FaultTable):
     VARIANT_WITHOUT_OBJECTS = (
         "has no manifests, so that its clusters get nothing of this Folder; correct the path, or add them"
     )
-    VERSION_NO_LONGER_SERVED = "is not served by Kubernetes {release} and later; write {api_version}"
+    VERSION_NO_LONGER_SERVED = "is not served by Kubernetes {release}; write {api_version}"
     YOU_MEAN_2 = "; did you mean {near} ({made}:{line})?"

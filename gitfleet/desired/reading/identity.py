@@ -29,25 +29,17 @@ def kind_breaks(key: ObjectKey) -> list[Break]:
 
 
 def version_warnings(key: ObjectKey) -> list[Break]:
-    """That no supported Kubernetes serves an object's version any more, and which one to write. A version that is newer
-    than those of the release is none of them."""
+    """That Kubernetes serves an object's version no more, or not yet, and which one to write."""
     row = BUILT_IN_KINDS.get((key.group, key.kind))
     if row is None or not is_kubernetes_group(key.group) or key.version not in row.all_versions:
         return []
-    served = [number for number, version in enumerate(row.all_versions) if _is_served(row, version)]
-    if _is_served(row, key.version) or (served and row.all_versions.index(key.version) < served[0]):
-        return []
-    moved = (
-        [row]
-        if served
-        else [candidate for candidate in BUILT_IN_KINDS.values() if candidate.kind == row.kind and candidate.versions]
-    )
-    if not moved:
+    rows = (row, *(other for other in BUILT_IN_KINDS.values() if other.kind == key.kind))
+    served = [_of(one, version) for one in rows for version in one.all_versions if _is_served(one, version)]
+    if not served:
         return [(("apiVersion",), DesiredText.KIND_NO_LONGER_SERVED(kind=key.kind, release=RELEASE))]
-    version = next(version for version in moved[0].all_versions if _is_served(moved[0], version))
-    return [
-        (("apiVersion",), DesiredText.VERSION_NO_LONGER_SERVED(release=RELEASE, api_version=_of(moved[0], version)))
-    ]
+    if _of(row, key.version) in served:
+        return []
+    return [(("apiVersion",), DesiredText.VERSION_NO_LONGER_SERVED(release=RELEASE, api_version=served[0]))]
 
 
 def _is_served(row: BuiltInKind, version: str) -> bool:
