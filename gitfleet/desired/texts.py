@@ -33,7 +33,7 @@ class DesiredText(FaultTable):
     CORRECT_ADD = "correct it, or add it"
     CORRECT_ADD_MANIFEST = "correct it, add its manifest, or say in `clusters` where it lives already"
     CORRECT_REMOVE = "correct it, or remove it"
-    COULD_NOT_READ = "could not be read"
+    COULD_NOT_READ = "could not be read; split the file if it is large, or ignore it in {ignore_file}"
     DECRYPTS_SECRETS_IN_FILES = "says that the object is encrypted with SOPS, and gitfleet decrypts nothing but Secrets in files of their own: nothing in an envelope, or that kustomize or Helm made; write a Secret to such a file"
     DEFINED_SECOND_TIME = "is defined a second time, since {origin} already has it; remove one of the two"
     DEPENDENCY_CYCLE = "cycle {cycle}; remove one"
@@ -150,9 +150,7 @@ class DesiredText(FaultTable):
         "overrides nothing, since {key} is written in {version}; write that, and its fields"
     )
     OVERRIDES_NO_OBJECT = "overrides nothing, since no {kind} has this name; {hint}"
-    PATCHES_BELOW_MISSING_FIELD = (
-        "{key} has no {parent} in git ({origin}), only on API servers that fill it in; add {parent} as a whole"
-    )
+    PATCHES_MISSING_FIELD = "{key} has no such field in git ({origin}), if only on API servers that fill it in; add the field as a whole, or remove this patch"
     PAYLOAD_NEEDS_NAMESPACE = "is required, since {kind} is a namespaced kind; add it, or give the whole folder one with spec.namespace in its {folder_file} (createNamespace: true makes the Namespace, too)"
     PINNED_ALREADY_REMOVE_ONE_TWO = "is pinned by {origin} already; remove one of the two"
     PUT_BACK_CHANGE_TARGET = "{sentence}; put it back, or change the target"
@@ -163,15 +161,11 @@ class DesiredText(FaultTable):
     REMOVE_DOCUMENT_MOVE_RESOURCES_PLACED = "remove the document, or move it to resources/ to have it placed"
     REMOVE_OBJECT_ONE_COMMIT_ADD = "remove the object in one commit and add it again in another to change it"
     REMOVE_ONE_TWO = "remove one of the two, or let `clusters` of each select other clusters"
-    REMOVES_MISSING_FIELD = "{key} has no such field in git ({origin}); remove this patch"
     RENAMED_BY_ANOTHER = "names {old}, which {other} ({origin}) takes over; remove the annotation of one of the two"
     RENAMED_PLACEMENT_NAMED = "names {old}, which is still named in {places}; write {key} there in the same commit"
     RENAMED_PLACEMENT_THERE = "names {old}, which still has a file ({origin}); remove that file in the same commit"
     RENAMED_PLACEMENT_UNKNOWN = (
         "names {old}, which has no record, so nothing is taken over; correct the name, or remove the annotation"
-    )
-    REPLACES_MISSING_FIELD = (
-        "{key} has no such field in git ({origin}), only on API servers that fill it in; write `op: add`"
     )
     REQUIRED_ADD_CONTEXT = "is required; add a context, a kubeconfig, inCluster, pull or simulated (docs/clusters.md)"
     REQUIRED_CLUSTER_SCOPED_KIND = "is required in a cluster-scoped kind; add that of the {metric_template}"
@@ -190,22 +184,19 @@ class DesiredText(FaultTable):
     SELECTS_NO_LABELS = "selects nothing, since no {kind} has these labels; correct it, or add them"
     SELECTS_NO_NAME = "selects nothing, since no {kind} has this name; {hint}"
     SELECTS_RESOURCE_ALREADY_OVERRIDES = "selects a resource that {taken} already overrides; keep it in one of the two"
-    SPLIT_FILE_IGNORE = "{why}; split the file, or ignore it in {ignore_file}"
     STEP_TTL_SHORT = (
         "may delete the Job before gitfleet sees it complete, which counts as failed; make it {shortest} or more"
     )
-    TOO_LARGE_READ = "is too large to be read"
     TOO_MANY_VARIANTS = "the Folders of the repo have more than {most} variants; remove some"
     UNLESS_PLACED_CLUSTERS = "{sentence}, unless it is to be placed on clusters"
     VARIANT_HOLDS_FOLDER = "contains the Folder file {file}; name a folder without one"
     VARIANT_HOLDS_GITFLEETS = "contains {file}, which gitfleet itself acts on; name a folder without such files"
-    VARIANT_PATH_IGNORED = "{path} is ignored in {ignore_file}; take it out there"
-    VARIANT_PATH_LEADS_OUT = "{path} leads out of the repo; name a folder of this repo"
     VARIANT_PATH_NOT_BUILT = (
         "names the folder of this file, which has no kustomization.yaml or gitfleet-helm.yaml; name another one"
     )
-    VARIANT_PATH_NO_FOLDER = "{path} is not a folder of this repo; correct it, or add it"
-    VARIANT_PATH_NO_PATH = "must be a path of this repo, from this file on; correct it"
+    VARIANT_PATH_NO_FOLDER = (
+        "{path}, from this file on, is no folder of this repo, or ignored in {ignore_file}; correct it, or add it"
+    )
     VARIANT_WITHOUT_OBJECTS = (
         "has no manifests, so that its clusters get nothing of this Folder; correct the path, or add them"
     )

@@ -276,10 +276,6 @@ def test_files_that_were_not_read() -> None:
     desired = read_desired(DesiredRequest(commit="c0ffee", files=files))
     assert [str(fault) for fault in desired.faults] == [
         ("resources/big.yaml:1: " + FormatsText.BYTES_MORE_READ(count="5000000", limit="4194304")),
-        (
-            "resources/lost.yaml:1: "
-            + DesiredText.COULD_NOT_READ()
-            + DesiredText.SPLIT_FILE_IGNORE(why="", ignore_file=".gitfleetignore")
-        ),
+        ("resources/lost.yaml:1: " + DesiredText.COULD_NOT_READ(ignore_file=".gitfleetignore")),
         "resources/why.yaml:1: is encrypted; decrypt it",
     ]

@@ -92,13 +92,7 @@ def _patch_breaks(override: Override, manifest: Manifest, grown: JsonObject) -> 
             needed = patch.path.rpartition("/")[0] if patch.op == "add" else patch.path
             if _has(manifest.body, needed) or _has(grown, needed):
                 continue
-            parent, key, origin = patch.path.rpartition("/")[0], manifest.key, manifest.origin
-            if patch.op == "remove":
-                sentence = DesiredText.REMOVES_MISSING_FIELD(key=key, origin=origin)
-            elif _has(grown, parent):
-                sentence = DesiredText.REPLACES_MISSING_FIELD(key=key, origin=origin)
-            else:
-                sentence = DesiredText.PATCHES_BELOW_MISSING_FIELD(key=key, parent=parent, origin=origin)
+            sentence = DesiredText.PATCHES_MISSING_FIELD(key=manifest.key, origin=manifest.origin)
             yield ("spec", "policy", "overrideRules", number, "jsonPatchOverrides", index, "path"), sentence
 
 

@@ -6,7 +6,6 @@ import posixpath
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Final
 
 from gitfleet.api import Break
 from gitfleet.api.folders import FOLDER_FILE, Folder
@@ -24,9 +23,6 @@ from gitfleet.desired.reading.paths import (
 from gitfleet.desired.reading.request import SourceFile
 from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.limits import MAX_VARIANTS
-
-_NO_PATH: Final = ("\\", "://", "?", "\n")
-"""What is in URLs and no path of a repo should have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,14 +190,8 @@ class _Tree:
 
     def _path_sentence(self, directory: str, path: str) -> str:
         target = posixpath.normpath(posixpath.join(directory, path))
-        if path.startswith("/") or any(sign in path for sign in _NO_PATH):
-            return DesiredText.VARIANT_PATH_NO_PATH()
-        if target == "." or target.split("/")[0] == "..":
-            return DesiredText.VARIANT_PATH_LEADS_OUT(path=path)
-        if target not in self.directories:
-            is_ignored = any(file.startswith(f"{target}/") for file in self.files)
-            ignored = DesiredText.VARIANT_PATH_IGNORED(path=target, ignore_file=IGNORE_FILE)
-            return ignored if is_ignored else DesiredText.VARIANT_PATH_NO_FOLDER(path=target)
+        if path.startswith("/") or target not in self.directories:
+            return DesiredText.VARIANT_PATH_NO_FOLDER(path=path, ignore_file=IGNORE_FILE)
         if target == directory and target not in self.built:
             return DesiredText.VARIANT_PATH_NOT_BUILT()
         own = (directory,) if target == directory else ()

@@ -153,9 +153,7 @@ def _is_readable(path: str, source: SourceFile, request: DesiredRequest, gathere
         gathered.close(path, FormatsText.BYTES_MORE_READ(count=source.size, limit=MAX_FILE_BYTES))
         return False
     if source.read(path, request.contents) is None:
-        why = DesiredText.TOO_LARGE_READ() if source.size else DesiredText.COULD_NOT_READ()
-        message = DesiredText.SPLIT_FILE_IGNORE(why=why, ignore_file=IGNORE_FILE)
-        gathered.close(path, DesiredText.CANNOT_READ_FILE(problem=source.why, hint="") if source.why else message)
+        gathered.close(path, source.why or DesiredText.COULD_NOT_READ(ignore_file=IGNORE_FILE))
         return False
     return True
 
