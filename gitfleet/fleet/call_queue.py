@@ -25,10 +25,9 @@ log = logging.getLogger(__name__)
 MOST_AT_ONCE: Final = 16
 MOST_PER_HOST: Final = MOST_AT_ONCE // 4
 MOST_KNOWN: Final = 5_000
-"""Answers, of which the oldest make way, and calls that are under way or wait: of these each host has its share, and
-further ones are not taken. Both are asked for again by the next decision."""
-FEWEST_SHARES: Final = 16
-"""One for each host where there are more."""
+"""Answers, of which the oldest make way. They are asked for again by the next decision, as are calls beyond those that
+a host may have under way or waiting."""
+MOST_OF_HOST: Final = 300
 GRACE: Final = 5.0
 """Seconds beside a call's own, after which a thread that did not return is not waited for."""
 _NO_THREAD_PAUSE: Final = 1.0
@@ -75,27 +74,20 @@ class CallQueue:
     _threads: Counter[str] = field(default_factory=Counter)
     _lost: Counter[str] = field(default_factory=Counter)
     _stuck: Counter[str] = field(default_factory=Counter)
-    _passed_over: frozenset[str] = frozenset()
     _turns: tuple[str, ...] = ()
     _keeper: bool = False
     _closed: bool = False
 
     def start(self, calls: Collection[Call]) -> None:
-        """See the port. Calls that a host had no room for are the first ones of the next time."""
+        """See the port."""
         with self._changed:
-            new = {call.id: _Entry(call, host_of(call)) for call in calls if not (self._closed or self._knows(call))}
             per_host = Counter(entry.host for entry in self._under_way.values())
-            share = max(1, MOST_KNOWN // max(FEWEST_SHARES, len({*per_host, *(entry.host for entry in new.values())})))
-            passed_over = []
-            for call_id in sorted(new, key=lambda name: name not in self._passed_over):
-                host = new[call_id].host
-                if per_host[host] >= share:
-                    passed_over.append(call_id)
-                    continue
-                per_host[host] += 1
-                self._answers.pop(call_id, None)
-                self._under_way[call_id] = new[call_id]
-            self._passed_over = frozenset(passed_over)
+            for call in calls if not self._closed else ():
+                host = host_of(call)
+                if per_host[host] < MOST_OF_HOST and not self._knows(call):
+                    per_host[host] += 1
+                    self._answers.pop(call.id, None)
+                    self._under_way[call.id] = _Entry(call, host)
             self._wake_keeper()
 
     def _knows(self, call: Call) -> bool:

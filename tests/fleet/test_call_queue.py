@@ -342,7 +342,7 @@ def test_a_machine_without_threads_makes_calls_later(world: World, monkeypatch: 
 
 def test_what_is_kept_is_bounded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(call_queue, "MOST_KNOWN", 3)
-    monkeypatch.setattr(call_queue, "FEWEST_SHARES", 1)
+    monkeypatch.setattr(call_queue, "MOST_OF_HOST", 3)
     world.hooks.closed.add("hooks.example")
     world.queue.start([webhook(name) for name in "abcde"])
     until(lambda: len(world.hooks.begun) == 3)
