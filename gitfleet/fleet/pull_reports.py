@@ -37,19 +37,16 @@ PERIODS: Final = 3
 _LONGEST: Final = 300
 _PLAIN: Final = "100644"
 _CLOCKS: Final = timedelta(minutes=10)
-"""So far the clock of an agent may be ahead."""
+"""So far the clock of an agent may be ahead: so much longer its last report counts."""
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reported:
-    """What is known of one cluster's branch: its report, or why there is none in one sentence. It was first seen at
-    `since`, by a clock that never goes back, which was `at`."""
+    """What is known of one cluster's branch: its report, or why there is none in one sentence."""
 
     head: str
     keys: tuple[str, ...]
-    since: float
-    at: datetime
     seen: MemberSeen | None = None
     error: str = ""
     objects: Mapping[str, LiveObject] = field(default_factory=dict)
@@ -102,9 +99,8 @@ class PullReports:
         stated = report.seen.report.at
         if stated - now > _CLOCKS:
             return Silence(FleetText.AGENT_REPORTS_NOT_YET(time_text=time_text(stated)), None)
-        made = self._made_at(report, now)
-        if now - made > timedelta(seconds=most):
-            return Silence(FleetText.AGENT_NOT_REPORTED_SINCE(time_text=time_text(made)), made)
+        if now - stated > timedelta(seconds=most):
+            return Silence(FleetText.AGENT_NOT_REPORTED_SINCE(time_text=time_text(stated)), stated)
         return report.seen
 
     def head_of(self, name: str) -> str | None:
@@ -117,15 +113,8 @@ class PullReports:
         report = self._reports.get(name)
         return report.seen if report is not None else None
 
-    def _made_at(self, report: Reported, now: datetime) -> datetime:
-        """When a report was made; one that says to be of the future was made when it was seen first."""
-        stated = report.seen.report.at if report.seen is not None else report.at
-        if stated <= report.at + timedelta(seconds=60):
-            return stated
-        return now - timedelta(seconds=self.clock.monotonic() - report.since)
-
     def _read(self, name: str, head: str, keys: tuple[str, ...], before: Reported | None) -> Reported:
-        reported = Reported(head=head, keys=keys, since=self.clock.monotonic(), at=self.clock.now())
+        reported = Reported(head=head, keys=keys)
         objects = before.objects if before is not None else {}
         result = attempt(Subject("MemberCluster", name), self._parsed, name, head, keys, objects)
         if isinstance(result, Failure):
