@@ -41,7 +41,7 @@ from gitfleet.model.operations import (
 from gitfleet.model.state import Inventory
 from gitfleet.model.works import Work
 from gitfleet.ports.clock import Clock
-from gitfleet.ports.repos import BranchChange, HistoryReader, RepoReader, RepoWriter, TreeEntry
+from gitfleet.ports.repos import BranchChange, HistoryReader, RepoReader, RepoWriter
 from gitfleet.pull import (
     by_cluster,
     delivered,
@@ -327,7 +327,6 @@ class PullClusters:
             return
         if branch in (self._branches.watch, self._branches.state, self._branches.rendered):
             raise BadInput(FleetText.BRANCH_HOLDS_SOMETHING_ELSE())
-        oids = {oid for oid in previous.values() if oid}
         head = self.writer.commit(
             BranchChange(
                 branch=branch,
@@ -335,8 +334,7 @@ class PullClusters:
                 subject=f"Deliver {counted(number, 'operation')} to {name}",
                 trailers=(("Gitfleet-Commit", commit),),
                 when=self.clock.now(),
-                write={p: files[p] for p, oid in blobs.items() if previous.get(p) != oid and oid not in oids},
-                link={p: TreeEntry(_PLAIN, oid) for p, oid in blobs.items() if previous.get(p) != oid and oid in oids},
+                write={path: files[path] for path, oid in blobs.items() if previous.get(path) != oid},
                 remove=[path for path in previous if path not in blobs],
             )
         )
