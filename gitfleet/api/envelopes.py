@@ -121,7 +121,7 @@ def _is_object(body: Any) -> bool:
     ]  # fmt: skip
     if not all(isinstance(text, str) and text for text in texts):
         return False
-    _, kind, name, namespace = texts
+    kind, name, namespace = map(str, texts[1:])
     mappings = all(isinstance(metadata.get(field) or {}, Mapping) for field in ("labels", "annotations"))
     return mappings and is_kind_name(kind) and is_object_name(name) and is_namespace_name(namespace)
 

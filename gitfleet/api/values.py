@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Final
@@ -27,10 +27,13 @@ DNS_SUBDOMAIN: Final = rf"{_DNS_LABEL}(?:\.{_DNS_LABEL})*"
 _DNS_SUBDOMAIN: Final = re.compile(DNS_SUBDOMAIN)
 _NAMESPACE: Final = re.compile(_DNS_LABEL)
 _KIND: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}")
-_NAME_PART: Final = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_NAME_PART: Final = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 _PROPERTY_PART: Final = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _SNAPSHOT_NUMBER: Final = re.compile("[0-9]{0,18}")
-_LABEL_VALUE: Final = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
+_LABEL_VALUE: Final = rf"(?:{_NAME_PART})?"
+"""Kubernetes' label value: at most 63 of letters, digits, `-_.`, beginning and ending with a letter or digit."""
+QUALIFIED_NAME: Final = rf"(?![^/]{{254}})(?:{DNS_SUBDOMAIN}/)?{_NAME_PART}"
+_QUALIFIED_NAME: Final = re.compile(QUALIFIED_NAME)
 
 
 def is_dns_subdomain(text: str, longest: int = 253) -> bool:
@@ -97,8 +100,7 @@ def is_reserved_namespace(name: str) -> bool:
 
 def is_qualified_name(text: str) -> bool:
     """Kubernetes' qualified name, such as a label key: an optional DNS prefix and slash, a name of at most 63."""
-    prefix, slash, name = text.rpartition("/")
-    return _NAME_PART.fullmatch(name) is not None and (not slash or is_dns_subdomain(prefix))
+    return _QUALIFIED_NAME.fullmatch(text) is not None
 
 
 def is_property_name(text: str) -> bool:
@@ -107,15 +109,15 @@ def is_property_name(text: str) -> bool:
     return len(text) <= 253 + 64 and all(_PROPERTY_PART.fullmatch(part) for part in text.split("/"))
 
 
-def is_label_value(text: str) -> bool:
-    """Kubernetes' label value: at most 63 of letters, digits, `-_.`, beginning and ending with a letter or digit."""
-    return _LABEL_VALUE.fullmatch(text) is not None
+def _matching(pattern: str, sentence: str, longest: int | None = None) -> Check:
+    """A check of texts by a pattern and their length in characters, which say the same to editors."""
+    regex = re.compile(pattern)
 
+    def fault(text: str) -> str | None:
+        fits = (longest is None or len(text) <= longest) and regex.fullmatch(text) is not None
+        return None if fits else sentence
 
-def _unless(accepts: Callable[[str], bool], sentence: str, pattern: str, longest: int | None = None) -> Check:
-    """A check of texts; `pattern` (and `longest`, in characters) say the same to editors."""
-    schema = {"pattern": whole(pattern), **({"maxLength": longest} if longest else {})}
-    return Check(lambda text: None if accepts(text) else sentence, schema)
+    return Check(fault, {"pattern": whole(pattern), **({"maxLength": longest} if longest else {})})
 
 
 def whole(pattern: str) -> str:
@@ -157,87 +159,39 @@ def read_snapshot_index(value: Any) -> str | None:
     return text or None
 
 
-_IS_LABEL_VALUE: Final = _unless(is_label_value, ApiText.NOT_VALID_LABEL_VALUE(), _LABEL_VALUE.pattern)
-QUALIFIED_NAME: Final = rf"(?![^/]{{254}})(?:{DNS_SUBDOMAIN}/)?{_NAME_PART.pattern}"
-"""`is_qualified_name` as a pattern."""
+_IS_LABEL_VALUE: Final = _matching(_LABEL_VALUE, ApiText.NOT_VALID_LABEL_VALUE())
 PROPERTY_NAME: Final = rf"{_PROPERTY_PART.pattern}(?:/{_PROPERTY_PART.pattern})*"
 """`is_property_name` as a pattern, without its length."""
-ObjectName = Annotated[
-    str, _unless(is_dns_subdomain, ApiText.MUST_LOWER_CASE_LETTERS_DIGITS_DASHES(), DNS_SUBDOMAIN, 253)
-]
-ShortName = Annotated[
-    str,
-    _unless(
-        lambda text: is_dns_subdomain(text, 63), ApiText.MUST_LOWER_CASE_LETTERS_DIGITS_DASHES_DOTS(), DNS_SUBDOMAIN, 63
-    ),
-]
-NamespaceName = Annotated[
-    str, _unless(is_namespace_name, ApiText.MUST_LOWER_CASE_LETTERS_DIGITS_DASHES_MOST(), _DNS_LABEL, 63)
-]
-ApiGroup = Annotated[
-    str,
-    _unless(
-        lambda text: not text or is_dns_subdomain(text),
-        ApiText.MUST_API_GROUP_WITHOUT_VERSION(),
-        rf"(?:{DNS_SUBDOMAIN})?",
-        253,
-    ),
-]
-KindName = Annotated[str, _unless(is_kind_name, ApiText.MUST_NAME_KIND(), _KIND.pattern)]
+ObjectName = Annotated[str, _matching(DNS_SUBDOMAIN, ApiText.MUST_LOWER_CASE_LETTERS_DIGITS_DASHES(), 253)]
+ShortName = Annotated[str, _matching(DNS_SUBDOMAIN, ApiText.MUST_LOWER_CASE_LETTERS_DIGITS_DASHES_DOTS(), 63)]
+NamespaceName = Annotated[str, _matching(_DNS_LABEL, ApiText.MUST_LOWER_CASE_LETTERS_DIGITS_DASHES_MOST(), 63)]
+ApiGroup = Annotated[str, _matching(rf"(?:{DNS_SUBDOMAIN})?", ApiText.MUST_API_GROUP_WITHOUT_VERSION(), 253)]
+KindName = Annotated[str, _matching(_KIND.pattern, ApiText.MUST_NAME_KIND())]
 _POINTER: Final = r"(?!/(?:apiVersion|kind|metadata(?:/(?:name|uid|managedFields).*)?)$)(?:/(?:[^~/]|~[01])+)+"
-FieldPointer = Annotated[
-    str,
-    _unless(
-        lambda text: re.fullmatch(_POINTER, text) is not None,
-        ApiText.MUST_JSON_POINTER_SPEC_REPLICAS(),
-        _POINTER,
-    ),
-]
+FieldPointer = Annotated[str, _matching(_POINTER, ApiText.MUST_JSON_POINTER_SPEC_REPLICAS())]
 OtherManager = Annotated[
     str,
-    _unless(
-        lambda text: text not in ("", FIELD_MANAGER, ROLLOUT_MANAGER),
-        ApiText.MUST_NAME_ANOTHER_FIELD_MANAGER(field_manager=FIELD_MANAGER, rollout_manager=ROLLOUT_MANAGER),
+    _matching(
         rf"(?!(?:{FIELD_MANAGER}|{ROLLOUT_MANAGER})$)[\s\S]+",
+        ApiText.MUST_NAME_ANOTHER_FIELD_MANAGER(field_manager=FIELD_MANAGER, rollout_manager=ROLLOUT_MANAGER),
     ),
 ]
-LabelKey = Annotated[str, _unless(is_qualified_name, ApiText.NOT_VALID_LABEL_KEY(), QUALIFIED_NAME)]
+LabelKey = Annotated[str, _matching(QUALIFIED_NAME, ApiText.NOT_VALID_LABEL_KEY())]
 LabelValue = Annotated[str, _IS_LABEL_VALUE]
 SelectorValue = Annotated[str, Accept(_number_as_text, lambda _: {"type": "integer", "minimum": 0}), _IS_LABEL_VALUE]
 QuantityText = Annotated[str, Accept(_quantity_as_text, lambda _: {"type": "number"})]
 NonEmpty = Annotated[str, MinLen(1)]
 _API_VERSION: Final = rf"(?:{DNS_SUBDOMAIN}/)?v[0-9][a-z0-9]{{0,61}}"
-ApiVersion = Annotated[
-    str,
-    _unless(
-        lambda text: len(text) <= 253 and re.fullmatch(_API_VERSION, text) is not None,
-        ApiText.MUST_API_GROUP_VERSION(),
-        _API_VERSION,
-        253,
-    ),
-]
+ApiVersion = Annotated[str, _matching(_API_VERSION, ApiText.MUST_API_GROUP_VERSION(), 253)]
 _HOST: Final = r"(?:[A-Za-z0-9](?:[-A-Za-z0-9.]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])"
 _URL: Final = rf"https?://{_HOST}(?::[1-9][0-9]{{0,4}})?(?:[/?][!-\x22$-~]*)?"
-HttpUrl = Annotated[
+HttpUrl = Annotated[str, _matching(_URL, ApiText.MUST_HTTP_HTTPS_URL_HOST(), 2000)]
+BranchName = Annotated[
     str,
-    _unless(
-        lambda text: len(text) <= 2000 and re.fullmatch(_URL, text) is not None,
-        ApiText.MUST_HTTP_HTTPS_URL_HOST(),
-        _URL,
-        2000,
-    ),
+    Check(lambda text: None if is_branch(text) else ApiText.MUST_NAME_GIT_TAKES_BRANCH(), {"pattern": whole(BRANCH)}),
 ]
-BranchName = Annotated[str, _unless(is_branch, ApiText.MUST_NAME_GIT_TAKES_BRANCH(), BRANCH)]
 _PUBLIC_KEY: Final = r"(?:sk-)?(?:ssh|ecdsa)-[a-z0-9@.-]+ [A-Za-z0-9+/]+={0,2}(?: [ -~]*)?"
-PublicKey = Annotated[
-    str,
-    _unless(
-        lambda text: re.fullmatch(_PUBLIC_KEY, text) is not None and len(text) <= 8192,
-        ApiText.MUST_ONE_LINE_SSH_PUBLIC(),
-        _PUBLIC_KEY,
-        8192,
-    ),
-]
+PublicKey = Annotated[str, _matching(_PUBLIC_KEY, ApiText.MUST_ONE_LINE_SSH_PUBLIC(), 8192)]
 Labels = Mapping[LabelKey, LabelValue]
 Annotations = Mapping[LabelKey, str]
 IntOrPercent = Annotated[int | str, Form(read_int_or_percent, INT_OR_PERCENT_SCHEMA)]
