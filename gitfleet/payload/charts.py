@@ -173,12 +173,11 @@ def _without_annotation(body: Any, name: str) -> Any:
 
 
 def differences(*sides: Iterable[Document]) -> list[str]:
-    """The objects that two renderings of one chart do not have in common, but for hooks that never run."""
+    """The objects that two renderings of one chart do not have in common, but for hooks that never run. Their order
+    means nothing."""
     placed = ([document for document in side if not _never_runs(_events(document.value))] for side in sides)
-    first, second = ([(_name(document.value), digest_of(document.value)) for document in side] for side in placed)
-    if first == second:
-        return []
-    return sorted({name for name, _ in {*first} ^ {*second}}) or [PayloadText.ORDER_OBJECTS()]
+    first, second = ({(_name(document.value), digest_of(document.value)) for document in side} for side in placed)
+    return sorted({name for name, _ in first ^ second})
 
 
 def without_secrets(message: str, templates: Mapping[str, bytes], values: Iterable[tuple[str, bytes]]) -> str:

@@ -13,6 +13,7 @@ from typing import Final
 from gitfleet import desired
 from gitfleet.api.helm_releases import HelmRelease
 from gitfleet.errors import BadInput
+from gitfleet.formats.sentences import named_briefly
 from gitfleet.formats.sops import is_sops_encrypted
 from gitfleet.formats.yaml_reader import Document, ParsedFile
 from gitfleet.payload.builds import REGULAR, Listing, parsed_output
@@ -104,10 +105,8 @@ def rendered(
         first = parsed_output("helm", renderer.render(chart))
         documents = without_hooks(first.documents, release.hooks)
         if unequal := differences(documents, without_hooks(_rendered_again(renderer, chart), release.hooks)):
-            more = f" and {len(unequal) - _MOST_NAMED} more" if len(unequal) > _MOST_NAMED else ""
-            named = ", ".join(unequal[:_MOST_NAMED]) + more
-            sentence = PayloadText.RENDERS_SOMETHING_ELSE_EACH_TIME(chart=folder, named=named)
-            raise BadInput(PayloadText.EVERY_RESTART_SET_VALUES_MAKE(sentence=sentence))
+            named = named_briefly(unequal, _MOST_NAMED)
+            raise BadInput(PayloadText.RENDERS_SOMETHING_ELSE_EACH_TIME(chart=folder, named=named))
     except BadInput as error:
         raise BadInput(_shown(error.args[0], chart, names)) from None
     return replace(first, documents=documents)

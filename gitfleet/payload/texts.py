@@ -28,9 +28,6 @@ class PayloadText(FaultTable):
         "{encrypted} is encrypted with SOPS, and nothing is decrypted for Helm; name a plain file"
     )
     ENCRYPTED_VALUE_NO_TEXT_PUT = "has an encrypted value that is no text (put it in quotes) or of another object"
-    EVERY_RESTART_SET_VALUES_MAKE = (
-        "{sentence} every restart; set the values that make random texts or times unnecessary"
-    )
     FIELD_KUSTOMIZE_NOT_KNOW = 'has the field "{unknown}", which kustomize does not know; {hint}'
     FIELD_WRITE = 'has the field "{key}"; write {meant}'
     FOLDERS_STILL_BUILT = "still being built: {names}"
@@ -72,12 +69,9 @@ class PayloadText(FaultTable):
     NO_ORDINARY_FILE = "is no ordinary file; put the HelmRelease itself here"
     NO_ORDINARY_FILE_2 = "is no ordinary file"
     OBJECT_WITHOUT_NAME = "an object without a name"
-    ORDER_OBJECTS = "the order of objects"
     REFERS_NOTHING_FETCHED = '{path} refers to "{value}"; nothing is fetched, copy it to below $defs of the schema'
     RELEASE_NEEDS_NAMESPACE = "metadata.namespace: is required; add it, or give its Folder a namespace"
-    RENDERS_SOMETHING_ELSE_EACH_TIME = (
-        "{chart} renders something else each time, in {named}, which would be rolled out at"
-    )
+    RENDERS_SOMETHING_ELSE_EACH_TIME = "{chart} renders something else each time, in {named}, which would be rolled out at every restart; set the values that make random texts or times unnecessary"
     SCHEMA_USE_ONE_JSON_SCHEMA = '{path} is a schema of "{value}"; use one of json-schema.org'
     STILL_BUILT = "takes long to build; its last good version holds until it is built"
     TOO_LARGE_CUT_OFF = "too large, or cut off"
