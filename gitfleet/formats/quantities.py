@@ -54,12 +54,10 @@ class Quantity:
         return Fraction(self.unscaled, 10**-self.exponent)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Quantity):
-            return NotImplemented
-        return _compare(self, other) == 0
+        return isinstance(other, Quantity) and self.value == other.value
 
     def __lt__(self, other: Quantity) -> bool:
-        return _compare(self, other) < 0
+        return self.value < other.value
 
     def __hash__(self) -> int:
         return hash(self.value)
@@ -72,16 +70,6 @@ class Quantity:
     def __str__(self) -> str:
         """The value in plain decimal digits, without a suffix: a quantity again when parsed."""
         return format(Decimal(self.unscaled).scaleb(self.exponent), "f")
-
-
-def _compare(left: Quantity, right: Quantity) -> int:
-    a, b = left.unscaled, right.unscaled
-    shift = left.exponent - right.exponent
-    if shift > 0:
-        a *= 10**shift
-    elif shift < 0:
-        b *= 10**-shift
-    return (a > b) - (a < b)
 
 
 @lru_cache(maxsize=65536)
