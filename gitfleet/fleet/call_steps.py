@@ -94,8 +94,9 @@ class CallSteps:
         state = attempt(_SUBJECT, look)
         if isinstance(state, Failure):
             return self.failed(call, sentence_of(state))
-        if problem := _unusable(state):
-            return self.failed(call, f"metric provider {call.provider} {problem}")
+        if not _is_sound(state):
+            sentence = FleetText.GAVE_NO_MEASUREMENT(provider=call.provider, most_values=_MOST_VALUES)
+            return self.failed(call, sentence)
         if state.outcome is None:
             return state
         values = state.values if state.outcome is MetricOutcome.MEASURED else ()
@@ -127,25 +128,18 @@ def _rejection(call: WebhookCall, reply: WebhookReply) -> str:
     return FleetText.ANSWERS_NOT(host=reply.host, status=reply.status, expected=expected, why=status_line)
 
 
-def _unusable(state: Any) -> str:
-    """What is wrong with what a provider gave; "" for nothing. It is anybody's code."""
+def _is_sound(state: Any) -> bool:
+    """Whether a provider gave what its port asks for. It is anybody's code."""
     if not isinstance(state, MeasurementState):
-        return FleetText.GAVE_NOT_MEASUREMENTSTATE(name=type(state).__name__)
-    outcome, values, after = _untyped(state.outcome), _untyped(state.values), _untyped(state.after)
-    if outcome is None:
-        return "" if _is_number(after) else FleetText.GAVE_NO_TIME_LOOK_AGAIN()
-    if not isinstance(outcome, MetricOutcome) or not isinstance(_untyped(state.message), str):
-        return FleetText.GAVE_OUTCOME_MESSAGE_NONE()
-    if outcome is not MetricOutcome.MEASURED:
-        return ""
-    if not isinstance(values, tuple) or not 0 < len(values) <= _MOST_VALUES:
-        return FleetText.GAVE_NO_TUPLE_VALUES(most_values=_MOST_VALUES)
-    return "" if all(map(_is_number, values)) else FleetText.GAVE_VALUE_NO_NUMBER()
-
-
-def _untyped(value: Any) -> Any:
-    """A field that may contain anything, whatever its annotation says."""
-    return value
+        return False
+    given: Any = state
+    if given.outcome is None:
+        return _is_number(given.after)
+    if not isinstance(given.outcome, MetricOutcome) or not isinstance(given.message, str):
+        return False
+    return given.outcome is not MetricOutcome.MEASURED or (
+        isinstance(given.values, tuple) and 0 < len(given.values) <= _MOST_VALUES and all(map(_is_number, given.values))
+    )
 
 
 def _is_number(value: Any) -> bool:

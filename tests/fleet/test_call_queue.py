@@ -224,22 +224,21 @@ def test_a_measurement_that_takes_more_than_one_look(world: World) -> None:
     assert world.jobs.said == ["start m", "resume j-m"]
 
 
+UNSOUND = FleetText.GAVE_NO_MEASUREMENT(provider="jobs", most_values=1000)
+
+
 @pytest.mark.parametrize(
     ("found", "outcome", "said"),
     [
         (MeasurementState(outcome=MetricOutcome.NO_DATA, values=(1.0,), message="none"), MetricOutcome.NO_DATA, "none"),
         (MeasurementState(outcome=MetricOutcome.FAILED, message="a b\n c"), MetricOutcome.FAILED, "a b c"),
-        (None, MetricOutcome.FAILED, ("metric provider jobs " + FleetText.GAVE_NOT_MEASUREMENTSTATE(name="NoneType"))),
-        (
-            MeasurementState(outcome=MetricOutcome.MEASURED), MetricOutcome.FAILED,
-            ("metric provider jobs " + FleetText.GAVE_NO_TUPLE_VALUES(most_values="1000")),
-        ),
-        (
-            MeasurementState(outcome=NO_OUTCOME), MetricOutcome.FAILED,
-            ("metric provider jobs " + FleetText.GAVE_OUTCOME_MESSAGE_NONE()),
-        ),
+        (None, MetricOutcome.FAILED, UNSOUND),
+        (MeasurementState(outcome=MetricOutcome.MEASURED), MetricOutcome.FAILED, UNSOUND),
+        (MeasurementState(outcome=MetricOutcome.MEASURED, values=(float("nan"),)), MetricOutcome.FAILED, UNSOUND),
+        (MeasurementState(outcome=NO_OUTCOME), MetricOutcome.FAILED, UNSOUND),
+        (MeasurementState(after=float("nan")), MetricOutcome.FAILED, UNSOUND),
     ],
-)  # fmt: skip
+)
 def test_what_a_provider_finds(world: World, found: object, outcome: MetricOutcome, said: str) -> None:
     world.jobs.found = found
     world.queue.start([query("m")])
