@@ -2,53 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import fields
 from datetime import UTC, datetime
+from enum import Enum
+from functools import cache
 from string import ascii_letters, ascii_lowercase, digits
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from hypothesis import strategies as st
 
 from gitfleet.api import write
 from gitfleet.api.bindings import (
     Binding,
-    BindingState,
     ClusterDecision,
-    ClusterScore,
-    DiffedObject,
-    DriftedObject,
     FailedObject,
 )
-from gitfleet.api.cluster_selectors import (
-    ClusterAffinity,
-    ClusterSelectorTerm,
-    PreferredTerm,
-    PropertyOperator,
-    PropertyRequirement,
-    PropertySorter,
-    SortOrder,
-)
 from gitfleet.api.clusters import (
-    AgentStatus,
-    ClusterStatus,
-    Connection,
     MemberCluster,
-    PropertyValue,
-    ResourceUsage,
-    SecretKey,
-    Taint,
 )
-from gitfleet.api.conditions import Condition, Status
-from gitfleet.api.faults import Fault, LastGood, Severity
+from gitfleet.api.conditions import Condition
+from gitfleet.api.faults import Fault, LastGood
 from gitfleet.api.fleet import ListedPlugin
 from gitfleet.api.freeze_files import Freeze, FreezeOverride, FreezeRules
 from gitfleet.api.freezes import FreezeScope, FreezeWindow
-from gitfleet.api.holds import ClusterCount, Hold, HoldReason, HoldRule, Removal, RemovalKind
+from gitfleet.api.holds import Hold, HoldRule, Removal, RemovalKind
 from gitfleet.api.inventory import InventoryEntry
-from gitfleet.api.labels import LabelOperator, LabelRequirement, LabelSelector
+from gitfleet.api.labels import LabelSelector
 from gitfleet.api.objects import Manifest, ObjectKey, Origin
 from gitfleet.api.overrides import (
     JsonPatch,
-    OverriddenResource,
     OverrideKey,
     OverridePlacement,
     OverrideRule,
@@ -58,25 +42,11 @@ from gitfleet.api.placements import (
     Placement,
     PlacementKey,
     PlacementPolicy,
-    PlacementType,
-    ResourceSelector,
-    SelectionScope,
-    Toleration,
-    TolerationOperator,
-    TopologySpreadConstraint,
 )
 from gitfleet.api.snapshots import DocumentRef, OverrideSnapshot, PolicySnapshot, ResourceSnapshot
 from gitfleet.api.staged import Eviction
 from gitfleet.api.strategies import (
-    ApplyStrategy,
-    ApplyStrategyType,
-    ComparisonOption,
-    DeletePropagation,
     RollingUpdate,
-    RolloutStrategy,
-    RolloutStrategyType,
-    WhenToApply,
-    WhenToTakeOver,
 )
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.state import FleetState, PlacementRecord
@@ -102,6 +72,7 @@ json_values: st.SearchStrategy[Any] = st.recursive(
     max_leaves=6,
 )
 bodies = st.dictionaries(words, json_values, max_size=3)
+owners = st.builds(PlacementKey, st.just("") | names, names)
 keys = st.builds(ObjectKey, words | st.just(""), words, words, names | st.just(""), names)
 amounts = st.one_of(counts, st.sampled_from(["25%", "100%"]))
 
@@ -111,145 +82,74 @@ def tuples(inner: st.SearchStrategy[Any], most: int = 2) -> st.SearchStrategy[tu
     return st.lists(inner, max_size=most).map(tuple)
 
 
+_AS_WRITTEN = ("origin", "body")
+_LEAVES: dict[Any, st.SearchStrategy[Any]] = {
+    str: texts,
+    int: counts,
+    bool: st.booleans(),
+    float: st.sampled_from([1.0, 60.0]),
+    datetime: times,
+    NoneType: st.none(),
+    Any: json_values,
+    ObjectKey: keys,
+}
+
+
+@cache
+def of(hint: Any) -> st.SearchStrategy[Any]:
+    """Values of a type."""
+    origin, args = get_origin(hint), get_args(hint)
+    if hint in _LEAVES:
+        return _LEAVES[hint]
+    if origin in (Union, UnionType):
+        return st.one_of(*map(of, args))
+    if origin is tuple:
+        return tuples(of(args[0])) if args[-1] is Ellipsis else st.tuples(*map(of, args))
+    if origin is Mapping:
+        return st.dictionaries(*map(of, args), max_size=2)
+    return st.sampled_from(hint) if issubclass(hint, Enum) else every(hint)
+
+
+def every(type_: Any, without: tuple[str, ...] = ("origin",), **special: Any) -> st.SearchStrategy[Any]:
+    """Values of a class with all of its fields, of which some are special."""
+    hints = get_type_hints(type_)
+    names_of = [field.name for field in fields(type_) if field.name not in (*without, *special)]
+    return st.builds(type_, **{name: of(hints[name]) for name in names_of}, **special)
+
+
 _last_good = st.lists(
-    st.builds(
+    every(
         LastGood,
         blob=st.sampled_from("abc").map(lambda letter: letter * 40),
         documents=st.lists(counts, min_size=1, max_size=3, unique=True).map(lambda found: tuple(sorted(found))),
-        path=texts,
     ),
     min_size=1,
     max_size=2,
 ).map(tuple)
-
-
-conditions = tuples(
-    st.builds(
-        Condition,
-        type=words,
-        status=st.sampled_from(Status),
-        reason=texts,
-        message=texts,
-        last_transition_time=times,
-        observed_generation=counts,
-    )
-)
-selectors = st.builds(
-    LabelSelector, maps, tuples(st.builds(LabelRequirement, texts, st.sampled_from(LabelOperator), tuples(texts)))
-)
-terms = st.builds(
-    ClusterSelectorTerm,
-    label_selector=st.none() | selectors,
-    property_requirements=tuples(
-        st.builds(PropertyRequirement, texts, st.sampled_from(PropertyOperator), tuples(texts, 1))
-    ),
-    property_sorter=st.none() | st.builds(PropertySorter, texts, st.sampled_from(SortOrder)),
-)
-policies = st.builds(
-    PlacementPolicy,
-    placement_type=st.sampled_from(PlacementType),
-    cluster_names=tuples(names),
-    number_of_clusters=st.none() | counts,
-    affinity=st.builds(
-        ClusterAffinity,
-        required=tuples(terms),
-        preferred=tuples(st.builds(PreferredTerm, st.integers(-100, 100), terms)),
-    ),
-    topology_spread_constraints=tuples(
-        st.builds(TopologySpreadConstraint, max_skew=counts, topology_key=texts, when_unsatisfiable=words)
-    ),
-    tolerations=tuples(
-        st.builds(Toleration, key=texts, operator=st.sampled_from(TolerationOperator), value=texts, effect=texts)
-    ),
-)
-apply_strategies = st.just(ApplyStrategy()) | st.builds(
-    ApplyStrategy,
-    type=st.sampled_from(ApplyStrategyType),
-    comparison_option=st.sampled_from(ComparisonOption),
-    when_to_apply=st.sampled_from(WhenToApply),
-    when_to_take_over=st.sampled_from(WhenToTakeOver),
-    allow_co_ownership=st.booleans(),
-    force_conflicts=st.booleans(),
-)
-strategies = st.builds(
-    RolloutStrategy,
-    type=st.sampled_from(RolloutStrategyType),
-    rolling_update=st.just(RollingUpdate())
-    | st.builds(RollingUpdate, max_unavailable=amounts, max_surge=amounts, unavailable_period_seconds=counts),
-    apply_strategy=apply_strategies,
-    delete_propagation_policy=st.sampled_from(DeletePropagation),
-)
-decisions = st.builds(
-    ClusterDecision,
-    cluster=names,
-    selected=st.booleans(),
-    score=st.none() | st.builds(ClusterScore, st.integers(-9, 9), st.integers(-9, 9)),
-    reason=texts,
-    refused_by=st.none() | words,
-)
-drifted, diffed = (
-    tuples(
-        st.builds(
-            kind,
-            key=keys,
-            details=tuples(st.tuples(texts, st.none() | texts, st.none() | texts)),
-            observed=times,
-            first_observed=times,
-        )
-    )
-    for kind in (DriftedObject, DiffedObject)
-)
+_LEAVES[Condition] = every(Condition, type=words)
+_LEAVES[RollingUpdate] = every(RollingUpdate, max_unavailable=amounts, max_surge=amounts)
+_LEAVES[ClusterDecision] = every(ClusterDecision, cluster=names, refused_by=st.none() | words)
+_LEAVES[FailedObject] = every(FailedObject, condition=words)
+_LEAVES[PlacementPolicy] = every(PlacementPolicy, cluster_names=tuples(names))
+conditions, policies, decisions = of(tuple[Condition, ...]), of(PlacementPolicy), of(ClusterDecision)
 references = st.one_of(names, st.tuples(names, names).map("/".join))
 
 
 def placements(key: PlacementKey) -> st.SearchStrategy[Placement]:
     """A placement of a key."""
-    return st.builds(
-        Placement,
-        key=st.just(key),
-        selectors=tuples(
-            st.builds(
-                ResourceSelector,
-                group=texts,
-                version=texts,
-                kind=texts,
-                name=st.none() | texts,
-                label_selector=st.none() | selectors,
-                selection_scope=st.sampled_from(SelectionScope),
-            )
-        ),
-        policy=st.none() | policies,
-        strategy=strategies,
-        revision_history_limit=counts,
-        status_reporting_scope=words,
-        labels=maps,
-        annotations=maps,
-        generation=counts,
-        deleting=st.none() | times,
-    )
+    return every(Placement, key=st.just(key), status_reporting_scope=words)
 
 
 def bindings(key: PlacementKey, cluster: str) -> st.SearchStrategy[Binding]:
     """A binding of a placement to a cluster."""
-    return st.builds(
+    return every(
         Binding,
         placement=st.just(key),
         cluster=st.just(cluster),
-        state=st.sampled_from(BindingState),
-        policy_snapshot=texts,
-        previous_state=st.none() | st.sampled_from(BindingState),
         resource_snapshot=st.none() | st.sampled_from([f"{key.name}-0-snapshot", f"{key.name}-1-snapshot", ""]),
-        cluster_resource_overrides=tuples(texts),
         resource_overrides=tuples(references),
-        apply_strategy=apply_strategies,
-        decision=st.none() | decisions,
-        generation=counts,
-        conditions=conditions,
-        failed=tuples(st.builds(FailedObject, key=keys, condition=words, reason=texts, message=texts)),
-        drifted=drifted,
-        diffed=diffed,
+        variants=st.dictionaries(names, names, max_size=2).map(lambda found: tuple(sorted(found.items()))),
         applied_snapshot=st.none() | st.sampled_from([f"{key.name}-0-snapshot", ""]),
-        deleting=st.none() | times,
         override_labels=tuples(st.tuples(names, st.none() | texts)),
     )
 
@@ -282,15 +182,7 @@ def records(draw: st.DrawFn, key: PlacementKey) -> PlacementRecord:
         placement=draw(placements(key)),
         resource_snapshots=tuple(draw(resource_snapshots(key, index)) for index in range(draw(st.integers(0, 2)))),
         policy_snapshots=tuple(
-            PolicySnapshot(
-                placement=key,
-                index=index,
-                hash=draw(texts),
-                policy=draw(policies),
-                number_of_clusters=draw(st.none() | counts),
-                placement_generation=draw(counts),
-            )
-            for index in range(policy_count)
+            draw(every(PolicySnapshot, placement=st.just(key), index=st.just(index))) for index in range(policy_count)
         ),
         bindings=tuple(draw(bindings(key, cluster)) for cluster in clusters),
         decisions=draw(tuples(decisions)) if policy_count else (),
@@ -301,57 +193,18 @@ def records(draw: st.DrawFn, key: PlacementKey) -> PlacementRecord:
 
 def clusters_of(name: str) -> st.SearchStrategy[MemberCluster]:
     """A cluster of a name."""
-    return st.builds(
-        MemberCluster,
-        name=st.just(name),
-        labels=maps,
-        annotations=maps,
-        taints=tuples(st.builds(Taint, texts, texts, texts)),
-        heartbeat_period_seconds=counts,
-        delete_validation_mode=words,
-        delete_propagation_policy=st.sampled_from(DeletePropagation),
-        connection=st.none()
-        | st.builds(
-            Connection,
-            context=st.none() | texts,
-            kubeconfig_file=st.none() | texts,
-            kubeconfig_secret=st.none() | st.builds(SecretKey, texts, texts, texts),
-            in_cluster=st.booleans(),
-            pull=st.booleans(),
-            simulated=st.booleans(),
-        ),
-        generation=counts,
-        deleting=st.none() | times,
-        status=st.builds(
-            ClusterStatus,
-            conditions=conditions,
-            properties=st.dictionaries(texts, st.builds(PropertyValue, texts, st.none() | times), max_size=2),
-            resource_usage=st.builds(
-                ResourceUsage, capacity=maps, allocatable=maps, available=maps, observed=st.none() | times
-            ),
-            namespaces=st.none() | maps,
-            agent=st.none()
-            | st.builds(AgentStatus, type=texts, conditions=conditions, last_received_heartbeat=st.none() | times),
-        ),
-    )
+    return every(MemberCluster, name=st.just(name), delete_validation_mode=words)
 
 
 @st.composite
 def override_snapshots(draw: st.DrawFn, key: OverrideKey) -> tuple[OverrideSnapshot, ...]:
     """Some snapshots of an override."""
-    rules = st.builds(
-        OverrideRule,
-        cluster_terms=st.none() | tuples(terms),
-        override_type=words,
-        patches=tuples(st.builds(JsonPatch, words, texts, json_values) | st.builds(lambda: JsonPatch("remove", "/a"))),
-    )
-    override = st.builds(
+    patches = tuples(st.builds(JsonPatch, words, texts, json_values) | st.builds(lambda: JsonPatch("remove", "/a")))
+    override = every(
         override_type(key.namespace),
         key=st.just(key),
-        resources=tuples(st.builds(OverriddenResource, texts, texts, texts, texts)),
-        rules=tuples(rules),
+        rules=tuples(every(OverrideRule, override_type=words, patches=patches)),
         placement=st.none() | st.builds(OverridePlacement, names, words),
-        labels=maps,
     )
     drawn = [draw(override) for _ in range(draw(st.integers(1, 2)))]
     return tuple(
@@ -362,7 +215,6 @@ def override_snapshots(draw: st.DrawFn, key: OverrideKey) -> tuple[OverrideSnaps
 
 def holds(name: str) -> st.SearchStrategy[Hold]:
     """A hold of a name."""
-    owners = st.builds(PlacementKey, st.just("") | names, names)
     rules = st.sampled_from(HoldRule)
     removal = st.one_of(
         st.builds(Removal, kind=st.just(RemovalKind.PLACEMENT), placement=owners),
@@ -378,19 +230,7 @@ def holds(name: str) -> st.SearchStrategy[Hold]:
         ),
         st.builds(Removal, kind=st.just(RemovalKind.BINDING), placement=owners, cluster=names),
     )
-    return st.builds(
-        Hold,
-        name=st.just(name),
-        commit=words,
-        since=times,
-        digest=words,
-        guarded=st.booleans(),
-        reasons=tuples(st.builds(HoldReason, rule=rules, message=texts)),
-        removals=tuples(removal),
-        objects=counts,
-        clusters=tuples(st.builds(ClusterCount, cluster=names, objects=counts)),
-        conditions=conditions,
-    )
+    return every(Hold, ("more",), name=st.just(name), commit=words, digest=words, removals=tuples(removal))
 
 
 FREEZES = FreezeRules(
@@ -420,20 +260,7 @@ def fleets(draw: st.DrawFn) -> FleetState:
     inventory: dict[str, dict[ObjectKey, InventoryEntry]] = {}
     for cluster in draw(st.sets(names, max_size=2)):
         owned = draw(st.lists(keys, min_size=1, max_size=3, unique=True))
-        inventory[cluster] = {
-            key: InventoryEntry(
-                key=key,
-                placement=PlacementKey(draw(st.just("") | names), draw(names)),
-                uid=draw(st.none() | texts),
-                applied_digest=draw(st.none() | texts),
-                shape_digest=draw(st.none() | texts),
-                to_be_made=draw(st.booleans()),
-                taken_over=draw(st.booleans()),
-                finished=draw(st.booleans()),
-                protected_by=draw(st.none() | texts),
-            )
-            for key in owned
-        }
+        inventory[cluster] = {key: draw(every(InventoryEntry, key=st.just(key), placement=owners)) for key in owned}
     return FleetState(
         scheduler_plugins=draw(st.sampled_from([(), (ListedPlugin(name="Zones", weight=3, args={"label": "zone"}),)])),
         freezes=draw(st.sampled_from([FreezeRules(), FREEZES])),
@@ -442,25 +269,11 @@ def fleets(draw: st.DrawFn) -> FleetState:
         placements={key: draw(records(key)) for key in placement_keys},
         overrides={key: draw(override_snapshots(key)) for key in override_keys},
         inventory=inventory,
-        faults=draw(
-            tuples(
-                st.builds(
-                    Fault,
-                    path=texts,
-                    line=counts,
-                    object=texts,
-                    field=texts,
-                    message=texts,
-                    severity=st.sampled_from(Severity),
-                )
-            )
-        ),
+        faults=draw(tuples(every(Fault, ("code", "cause")))),
         last_good=draw(st.dictionaries(st.sampled_from(["a.yaml", "b/c d.yaml", "e\\f\n.yaml"]), _last_good)),
         holds={name: draw(holds(name)) for name in draw(st.sets(names, max_size=2))},
         evictions={
-            name: draw(
-                st.builds(Eviction, name=st.just(name), placement_name=names, cluster_name=names, conditions=conditions)
-            )
+            name: draw(every(Eviction, _AS_WRITTEN, name=st.just(name), placement_name=names, cluster_name=names))
             for name in draw(st.sets(names, max_size=2))
         },
     )
