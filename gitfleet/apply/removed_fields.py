@@ -54,12 +54,13 @@ def removed_fields(
     entries_here = [entry for entry in entries if entry.get("apiVersion") == version]
     owned = _all(entries_here)
     want, have = _parts(as_stored(manifest)), _parts(live)
-    removed: FieldTree = _missing("", _parts(as_stored(before)), want, have, owned) if before is not None else {}
+    named = _named("", _parts(as_stored(before)), have, owned) if before is not None else {}
+    removed: FieldTree = _not_wanted(named, want, have, owned)
     if not is_taken_over:
         return removed
     applied = _last_applied(live)
     if applied is not None and applied.get("apiVersion") == version:
-        missing = _missing("", _parts(as_stored(applied)), want, have, owned)
+        missing = _not_wanted(_named("", _parts(as_stored(applied)), have, owned), want, have, owned)
         # What an autoscaler set is no matter of a manifest that was never gitfleet's.
         scaled = _all(e for e in entries_here if e.get("subresource") == "scale") if entries else _REPLICAS
         removed = union(removed, minus(missing, scaled))
@@ -133,58 +134,25 @@ def _last_applied(live: JsonObject) -> JsonObject | None:
     return {**applied, "metadata": {**section(applied, "metadata"), "annotations": annotations}}
 
 
-def _missing(field: str, before: JsonValue, want: JsonValue, have: JsonValue, owned: OwnedFields) -> dict[str, Any]:
-    """The fields of a manifest that another one has not, where they are there."""
-    if all_are(MAPPING, before, want, have):
-        return _missing_keys(before, want, have, owned)
-    if all_are(list, before, want, have):
-        return _missing_items(field, before, want, have, owned)
-    return {}
-
-
-def _missing_keys(before: JsonObject, want: JsonObject, have: JsonObject, owned: OwnedFields) -> dict[str, Any]:
-    missing: dict[str, Any] = {}
-    for key, value in before.items():
-        below = child_fields(owned, key)
-        if key not in have or value is None:
-            continue
-        if want.get(key) is None:
-            missing[f"f:{key}"] = _whole(key, value, have[key], below)
-        elif parts := _missing(key, value, want[key], have[key], below):
-            missing[f"f:{key}"] = parts
-    return missing
-
-
-def _missing_items(
-    field: str, before: list[JsonValue], want: list[JsonValue], have: list[JsonValue], owned: OwnedFields
-) -> dict[str, Any]:
-    keys = list_keys(field, before, owned or None)
+def _named(field: str, manifest: JsonValue, have: JsonValue, owned: OwnedFields) -> FieldTree:
+    """The fields of a manifest that an object has, as managedFields would name them."""
+    if all_are(MAPPING, manifest, have):
+        below = {k: v for k, v in manifest.items() if v is not None and k in have}
+        return {".": {}, **{f"f:{k}": _named(k, v, have[k], child_fields(owned, k)) for k, v in below.items()}}
+    if not all_are(list, manifest, have):
+        return {}
+    keys = list_keys(field, manifest, owned or None)
     if keys is None:
-        lost = (f"v:{json_text(item)}" for item in before if item not in want)
-        return {name: {} for name in lost if name in section(owned)}
-    missing: dict[str, Any] = {}
-    for item in before:
+        names = (f"v:{json_text(item)}" for item in manifest)
+        return {".": {}, **{name: {} for name in names if name in section(owned)}}
+    named: dict[str, Any] = {".": {}}
+    for item in manifest:
         position = only_match(item, have, keys)
         live_item = have[position] if position is not None else {}
-        if not all(key in live_item for key in keys):
-            continue
-        name = item_name(owned, live_item) or f"k:{json_text({key: live_item[key] for key in keys})}"
-        want_item, node = match_item(item, want, keys), section(owned, name)
-        parts = {".": {}, **node} if want_item is None else _missing("", item, want_item, live_item, node)
-        if parts:
-            missing[name] = parts
-    return missing
-
-
-def _whole(field: str, value: JsonValue, have: JsonValue, owned: OwnedFields) -> FieldTree:
-    """All that a value names and anybody owns in it."""
-    if all_are(MAPPING, value, have):
-        named = _missing(field, value, {}, have, owned)
-    elif all_are(list, value, have):
-        named = _missing(field, value, [], have, owned)
-    else:
-        return {}
-    return union({".": {}, **named}, _present(section(owned), have))
+        if all(key in live_item for key in keys):
+            name = item_name(owned, live_item) or f"k:{json_text({key: live_item[key] for key in keys})}"
+            named[name] = _named("", item, live_item, section(owned, name))
+    return named
 
 
 def _present(tree: FieldTree, have: JsonValue) -> FieldTree:
@@ -201,22 +169,23 @@ def _present(tree: FieldTree, have: JsonValue) -> FieldTree:
 
 
 def _not_wanted(tree: FieldTree, want: JsonValue, have: JsonValue, owned: OwnedFields) -> dict[str, Any]:
-    """The fields of a manager that a manifest has not, where they are there."""
+    """The fields of a tree that a manifest has not, where they are there, each with all that anybody owns in it."""
     removed: dict[str, Any] = {}
     for name, below in tree.items():
         key, node = name[2:], section(owned, name)
+        parts: FieldTree | None = None
         if name.startswith("f:") and key in section(have):
             value = section(want).get(key)
-            parts = _present(node, have[key]) if value is None else _not_wanted(below, value, have[key], node)
-            is_removed = bool(parts) or (value is None and not node)
+            if value is not None:
+                parts = _not_wanted(below, value, have[key], node) or None
+            elif (whole := _present(union(below, node), have[key])) or not node:
+                parts = whole
         elif name.startswith("k:") and all_are(list, want, have):
             item = next((i for i in want if isinstance(i, MAPPING) and named_item({name: below}, i)), None)
             live_item = next((i for i in have if isinstance(i, MAPPING) and item_name(tree, i) == name), None)
-            parts = {".": {}, **node} if item is None else _not_wanted(below, item, live_item, node)
-            is_removed = bool(parts)
-        else:
+            parts = {".": {}, **node} if item is None else _not_wanted(below, item, live_item, node) or None
+        elif name.startswith("v:") and isinstance(want, list) and parse_json(key) not in want:
             parts = {}
-            is_removed = name.startswith("v:") and isinstance(want, list) and parse_json(key) not in want
-        if is_removed:
+        if parts is not None:
             removed[name] = parts
     return removed

@@ -113,7 +113,9 @@ BY_GIT: dict[str, tuple[Tree, Tree, Tree, Tree]] = {
     "a list that is one value": (
         {"spec": {"l": [1, 2]}}, {"spec": {"l": [1]}}, body(entry("o", {"f:spec": {"f:l": LEAF}}), spec={"l": [1]}), {},
     ),
-    "another type than before": ({"spec": {"a": {"b": 1}}}, {"spec": {"a": 1}}, body(spec={"a": {"b": 1}}), {}),
+    "another type than before": (
+        {"spec": {"a": {"b": 1}}}, {"spec": {"a": 1}}, body(spec={"a": {"b": 1}}), {"f:spec": {"f:a": {"f:b": LEAF}}},
+    ),
     "no list any more": (
         {"spec": {"a": ["b"]}}, {"spec": {"a": {"c": 1}}},
         body(entry("o", {"f:spec": {"f:a": {'v:"b"': LEAF}}}), spec={"a": ["b"]}), {},
@@ -134,7 +136,7 @@ BY_GIT: dict[str, tuple[Tree, Tree, Tree, Tree]] = {
     ),
     "a list goes whole": (
         {"spec": {"containers": [A], "n": 1}}, {"spec": {"n": 1}}, body(spec={"containers": [A, B], "n": 1}),
-        {"f:spec": {"f:containers": {".": LEAF, KEY_A: {".": LEAF}}}},
+        {"f:spec": {"f:containers": {".": LEAF, KEY_A: ITEM}}},
     ),
     "a list goes whole, by the keys that the server names": (
         {"spec": {"l": [{"id": 1}], "m": {"l": [{"id": 1}]}, "n": 1}},
@@ -144,8 +146,8 @@ BY_GIT: dict[str, tuple[Tree, Tree, Tree, Tree]] = {
             spec={"l": [{"id": 1, "x": 1}], "m": {"l": [{"id": 1, "x": 1}]}, "n": 1},
         ),
         {"f:spec": {
-            "f:l": {".": LEAF, 'k:{"id":1}': {".": LEAF, "f:x": LEAF}},
-            "f:m": {".": LEAF, "f:l": {".": LEAF, 'k:{"id":1}': {".": LEAF, "f:x": LEAF}}},
+            "f:l": {".": LEAF, 'k:{"id":1}': {".": LEAF, "f:id": LEAF, "f:x": LEAF}},
+            "f:m": {".": LEAF, "f:l": {".": LEAF, 'k:{"id":1}': {".": LEAF, "f:id": LEAF, "f:x": LEAF}}},
         }},
     ),
     "an item by the keys that the server names": (
