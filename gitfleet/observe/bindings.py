@@ -262,10 +262,7 @@ def _settled(
 ) -> Binding:
     """The binding with what was found; the very same value when that says nothing new."""
     conditions = _conditions(binding, reported, now, keep=(ConditionType.ROLLOUT_STARTED,))
-    return _with(binding, conditions, problems, applied_snapshot or binding.applied_snapshot)
-
-
-def _with(binding: Binding, conditions: Conditions, problems: _Problems, applied_snapshot: str | None) -> Binding:
+    applied_snapshot = applied_snapshot or binding.applied_snapshot
     before = (binding.conditions, binding.failed, binding.drifted, binding.diffed, binding.applied_snapshot)
     if (conditions, problems.failed, problems.drifted, problems.diffed, applied_snapshot) == before:
         return binding

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
-from typing import Final, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from gitfleet.api.bindings import DELETED, Binding, FailedObject, FieldWriter
 from gitfleet.api.objects import Identity, Manifest, ObjectKey
@@ -148,36 +148,16 @@ def _of_kept(key: ObjectKey, keep: Keep, checks: Checks) -> ObjectResult:
             return _compared(key, keep, ObjectState.IN_PLACE)._replace(reported=True)
         case KeepCode.NOT_OBSERVED:
             return ObjectResult(key, ObjectState.UNSEEN, keep.code, keep.reason)
-        case (
-            KeepCode.UNREADABLE
-            | KeepCode.TERMINATING
-            | KeepCode.STAYS
-            | KeepCode.NAMESPACE_IN_USE
-            | KeepCode.KEPT_FOR_SUCCESSOR
-            | KeepCode.REMOVAL_HELD
-            | KeepCode.ROLLOUT
-        ):
-            return ObjectResult(key, ObjectState.RETRYING, keep.code, keep.reason)
         case KeepCode.FOLDER | KeepCode.STEP | KeepCode.STEP_RUNS:
             return ObjectResult(key, ObjectState.WAITING, keep.code, keep.reason)
+        case _:
+            return ObjectResult(key, ObjectState.RETRYING, keep.code, keep.reason)
 
 
 def _compared(key: ObjectKey, operation: Keep | Refuse, state: ObjectState) -> ObjectResult:
     return ObjectResult(
         key, state, operation.code, operation.reason, details=operation.details, writers=operation.writers
     )
-
-
-_WAITING: Final = (
-    KeepCode.TERMINATING,
-    KeepCode.NAMESPACE_IN_USE,
-    KeepCode.UNREADABLE,
-    KeepCode.KEPT_FOR_SUCCESSOR,
-    KeepCode.REMOVAL_HELD,
-    KeepCode.ROLLOUT,
-    KeepCode.FOLDER,
-    KeepCode.STEP,
-)
 
 
 def not_deleted(
@@ -209,7 +189,7 @@ def not_deleted(
 def _is_going(operation: Operation) -> bool:
     """Whether an object is to go, or would if it did not have to wait."""
     if isinstance(operation, Keep):
-        return operation.manifest is None and operation.code in _WAITING
+        return operation.manifest is None and operation.code not in (KeepCode.STAYS, KeepCode.NOT_OBSERVED)
     return isinstance(operation, Delete)
 
 

@@ -128,19 +128,13 @@ def _eviction_events(old: Eviction | None, new: Eviction | None) -> Iterator[Eve
 def _cluster_events(
     name: str, old: MemberCluster | None, new: MemberCluster | None, after: FleetState
 ) -> Iterator[Event]:
-    phase = _cluster_phase(old, new)
-    if phase is not None:
-        stay = sum(map(len, after.left_behind.get(name, {}).values())) if new is None else 0
-        yield Event(
-            type=EventType.CLUSTER, cluster=name, fields={"state": phase, **({"objects": stay} if stay else {})}
-        )
-
-
-def _cluster_phase(old: MemberCluster | None, new: MemberCluster | None) -> str | None:
+    before, state = (cluster_state(cluster) if cluster is not None else None for cluster in (old, new))
     if new is None:
-        return "left"
-    state = cluster_state(new)
-    return state if old is None or cluster_state(old) != state else None
+        stay = sum(map(len, after.left_behind.get(name, {}).values()))
+        fields = {"state": "left", **({"objects": stay} if stay else {})}
+        yield Event(type=EventType.CLUSTER, cluster=name, fields=fields)
+    elif state != before:
+        yield Event(type=EventType.CLUSTER, cluster=name, fields={"state": state})
 
 
 def _placement_events(
@@ -274,7 +268,6 @@ def events_of_outcomes(outcomes: Iterable[Outcome], state: FleetState) -> Iterat
     """An `applied` event for every operation that succeeded, in the order given, with the index of the snapshot that
     its cluster was to have in `state` (None where it is to have none any more)."""
     snapshots: dict[PlacementKey, dict[str, str | None]] = {}
-    references: dict[ObjectKey, dict[str, str | None]] = {}
     for outcome in outcomes:
         operation = outcome.operation
         if not outcome.ok or not isinstance(operation, Create | Update | Delete):
@@ -282,11 +275,9 @@ def events_of_outcomes(outcomes: Iterable[Outcome], state: FleetState) -> Iterat
         key = operation.placement
         if key not in snapshots:
             snapshots[key] = _wanted_snapshots(state.placements.get(key))
-        if operation.key not in references:
-            references[operation.key] = object_reference(operation.key)
         fields = {
             "snapshot": snapshots[key].get(operation.cluster),
-            "object": references[operation.key],
+            "object": object_reference(operation.key),
             "action": type(operation).__name__.lower(),
         }
         yield Event(type=EventType.APPLIED, placement=str(key), cluster=operation.cluster, fields=fields)

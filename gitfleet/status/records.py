@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from gitfleet.api.conditions import Condition, ConditionType, Reason, Status, find_condition, set_condition, type_of
+from gitfleet.api.conditions import (
+    Condition,
+    Conditions,
+    ConditionType,
+    Reason,
+    Status,
+    condition_of,
+    set_condition,
+    type_of,
+)
+from gitfleet.api.placements import PlacementKey
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.decisions import Decision
 from gitfleet.model.scheduling import SchedulingResult
@@ -49,27 +60,39 @@ def with_schedule(
     return record, scheduled_condition(record, result.fulfilled, result.reason, result.message, now)
 
 
+Content = tuple[Status, Reason, str]
+"""Status, reason and message of a condition."""
+
+
+def told(conditions: Conditions, type_: str, content: Content | None, generation: int, now: datetime) -> Conditions:
+    """The conditions with one of a type, or without it."""
+    if content is None:
+        return tuple(condition for condition in conditions if condition.type != type_)
+    status, reason, message = content
+    return set_condition(conditions, condition_of(type_, status, reason.value, message, now, generation))
+
+
 def with_condition(
-    record: PlacementRecord, type_: ConditionType, content: tuple[Status, Reason, str] | None, now: datetime
+    record: PlacementRecord, type_: ConditionType, content: Content | None, now: datetime
 ) -> PlacementRecord:
     """The record with one condition of its own beside those of its rollout, or without it; the very same where nothing
     changed."""
     name = type_of(record.placement.key.kind, type_)
-    if content is None:
-        existing = find_condition(record.conditions, name)
-        remaining = tuple(condition for condition in record.conditions if condition is not existing)
-        return record if existing is None else replace(record, conditions=remaining)
-    status, reason, message = content
-    condition = Condition(
-        type=name,
-        status=status,
-        reason=reason.value,
-        message=message,
-        last_transition_time=now,
-        observed_generation=record.placement.generation,
-    )
-    conditions = set_condition(record.conditions, condition)
+    conditions = told(record.conditions, name, content, record.placement.generation, now)
     return record if conditions == record.conditions else replace(record, conditions=conditions)
+
+
+def with_each(
+    state: FleetState, before: FleetState, type_: ConditionType, contents: Mapping[PlacementKey, Content], now: datetime
+) -> FleetState:
+    """The state in which the placements of `contents` have a condition, and no other; the very same where nothing
+    changed."""
+    changed: dict[PlacementKey, PlacementRecord] = {}
+    for key, record in state.placements.items():
+        marked = with_condition(record, type_, contents.get(key), now)
+        if key in contents or marked is not record:
+            changed[key] = keep(before.placements.get(key, record), marked)
+    return replace(state, placements={**state.placements, **changed}) if changed else state
 
 
 def with_conditions(record: PlacementRecord, scheduled: Condition | None, now: datetime) -> PlacementRecord:
@@ -83,13 +106,8 @@ def with_conditions(record: PlacementRecord, scheduled: Condition | None, now: d
 
 def with_kept(decision: Decision) -> FleetState:
     """The decided state in which every placement that stays as its last good version was says so, and no other."""
-    inputs, state, placements = decision.inputs, decision.after, dict(decision.after.placements)
-    for key, record in state.placements.items():
-        content = None
-        if paths := inputs.desired.retained.get(key):
-            files = named_briefly(paths, _MOST_NAMED)
-            content = Status.TRUE, Reason.KEPT, StatusText.GOES_ACCEPTED_LAST_UNTIL_ERRORS(files=files)
-        marked = with_condition(record, ConditionType.KEPT, content, inputs.now)
-        if content is not None or marked is not record:
-            placements[key] = keep(inputs.before.placements.get(key, record), marked)
-    return replace(state, placements=placements)
+    contents: dict[PlacementKey, Content] = {}
+    for key, paths in decision.inputs.desired.retained.items():
+        files = named_briefly(paths, _MOST_NAMED)
+        contents[key] = Status.TRUE, Reason.KEPT, StatusText.GOES_ACCEPTED_LAST_UNTIL_ERRORS(files=files)
+    return with_each(decision.after, decision.inputs.before, ConditionType.KEPT, contents, decision.inputs.now)

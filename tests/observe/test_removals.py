@@ -66,7 +66,7 @@ NOT_APPLIED = FailedObject(key=CM.key, condition="Applied", reason="Invalid", me
         ),
         ((), [unwanted(KeepCode.NAMESPACE_IN_USE, "in use")], [], (there("NamespaceInUse", "in use"),)),
         ((), [unwanted(KeepCode.UNREADABLE, "forbidden")], [], (there("Unreadable", "forbidden"),)),
-        *[((), [unwanted(code, "so")], [], ()) for code in (KeepCode.STAYS, KeepCode.IN_PLACE, KeepCode.NOT_OBSERVED)],
+        *[((), [unwanted(code, "so")], [], ()) for code in (KeepCode.STAYS, KeepCode.NOT_OBSERVED)],
         ((), [kept(CM, code=KeepCode.TERMINATING, reason="wanted again")], [], ()),
         (
             (),
