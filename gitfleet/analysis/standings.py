@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import isinf, isnan
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from gitfleet.analysis.texts import AnalysisText
 from gitfleet.api.metrics import CanaryMetric, NoData
@@ -18,28 +18,13 @@ from gitfleet.api.workload_records import Measurement, MeasurementVerdict, Metri
 from gitfleet.formats.cel import CannotEvaluate, Expression
 from gitfleet.formats.sentences import counted, named_briefly
 from gitfleet.formats.times import moment_text
+from gitfleet.model.calls import MetricAnswer
 
 MOST_VALUES: Final = 50
 """A query that gives more values is to aggregate them."""
 _PASSED, _FAILED = MeasurementVerdict.PASSED, MeasurementVerdict.FAILED
 _INCONCLUSIVE: Final = MeasurementVerdict.INCONCLUSIVE
 _NO_DATA: Final = {NoData.FAIL: _FAILED, NoData.COUNT_AS_PASSED: _PASSED, NoData.INCONCLUSIVE: _INCONCLUSIVE}
-
-
-class Answered(Protocol):
-    """What came of a query, or of a query and its baseline."""
-
-    @property
-    def outcome(self) -> MetricOutcome:
-        """Whether there are values."""
-
-    @property
-    def values(self) -> tuple[float, ...]:
-        """The values."""
-
-    @property
-    def message(self) -> str:
-        """One sentence where there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +38,7 @@ class Judgement:
     why: str = ""
 
 
-def judged(metric: CanaryMetric, answer: Answered, *, compares: bool = False) -> Judgement:
+def judged(metric: CanaryMetric, answer: MetricAnswer, *, compares: bool = False) -> Judgement:
     """What an answer means. An error of the provider is neither passed nor failed, and NaN is no data.
 
     Every value must be in `metricsRange`; with `compares` the first is the one that must, and the second is the
@@ -199,11 +184,6 @@ def standing_of(metric: CanaryMetric, measurements: Iterable[Measurement]) -> St
         else:
             counts, last = counts.after(measurement.verdict, metric), measurement
     return Standing(metric, counts, last, pending)
-
-
-def standings_of(metrics: Iterable[CanaryMetric], measurements: Sequence[Measurement]) -> tuple[Standing, ...]:
-    """How each metric stands by the recorded measurements of one analysis."""
-    return tuple(standing_of(metric, (m for m in measurements if m.metric == metric.name)) for metric in metrics)
 
 
 def verdict_of(standings: Sequence[Standing]) -> AnalysisVerdict:

@@ -7,10 +7,7 @@
     request_for         the request for it, from a placement's record
     unavailable_period  how long what cannot be tracked counts as unavailable
     is_ready            whether a binding's resources are available at its present generation
-    has_failed          whether what a binding has cannot be counted on any more
     needs_new_run       whether a run gave a binding what cannot be rendered
-    is_diff_reported    whether a binding reports differences and applies nothing
-    budget              the arithmetic of maxUnavailable and maxSurge
     evict               what becomes of evictions, and of the bindings that they name
     evict_nothing, evicted_elsewhere
                         evictions of a placement that does not exist
@@ -35,9 +32,7 @@ Forbidden here: choosing clusters, reading manifests, talking to clusters. Same 
 Source: kubefleet.md §3 and §8; decisions D1, D6, D13, D18.
 """
 
-from gitfleet.rollout.budgets import Budget, Counts, budget
 from gitfleet.rollout.evictions import (
-    Disruptions,
     disruptions,
     evict,
     evict_nothing,
@@ -60,29 +55,20 @@ from gitfleet.rollout.leaving import (
 )
 from gitfleet.rollout.plan import plan_rollout
 from gitfleet.rollout.readiness import (
-    STUCK_AFTER,
     Readiness,
-    has_failed,
-    is_diff_reported,
     is_ready,
     needs_new_run,
     unavailable_period,
 )
 from gitfleet.rollout.renumbering import renumbered
 from gitfleet.rollout.requests import recorded_refusal, recorded_waits, refusal_of, request_for
-from gitfleet.rollout.silence import LEFT_OUT_AFTER, long_silent, silent_since
+from gitfleet.rollout.silence import long_silent, silent_since
 from gitfleet.rollout.waiting import kept_there, run_awaited, waiting_for, waiting_state, way_out
 
 __all__ = [
-    "LEFT_OUT_AFTER",
-    "STUCK_AFTER",
-    "Budget",
-    "Counts",
-    "Disruptions",
     "Freezes",
     "Owners",
     "Readiness",
-    "budget",
     "disruptions",
     "evict",
     "evict_nothing",
@@ -92,8 +78,6 @@ __all__ = [
     "freezes_at",
     "frozen_removals",
     "give_up",
-    "has_failed",
-    "is_diff_reported",
     "is_ready",
     "kept_there",
     "long_silent",

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitfleet.analysis import Analysed, AnalysisVerdict, Scope, advance, standings_of, verdict_of
+from gitfleet.analysis import Analysed, AnalysisVerdict, Scope, advance
+from gitfleet.analysis.standings import standing_of
 from gitfleet.analysis.texts import AnalysisText
 from gitfleet.api.metrics import CanaryMetric, TemplateReference
 from gitfleet.model.calls import MetricAnswer, MetricQuery
@@ -156,7 +157,7 @@ def test_a_clock_that_was_put_back_makes_no_metric_wait_for_the_old_time() -> No
     assert [one.at for one in back.queries] == [at(-3600)]
     back = advance(metrics, back.measurements, where, {q.id: answer(q.id, 0.12) for q in back.queries}, at(-3600))
     assert back.verdict is FAILED and "passed 2" not in back.message
-    assert verdict_of(standings_of(metrics, back.measurements)) is FAILED
+    assert standing_of(metrics[0], back.measurements).verdict is FAILED
 
 
 def test_another_scope_begins_with_nothing() -> None:
@@ -185,11 +186,11 @@ def test_the_verdict_follows_from_what_is_kept(
     found, _ = measured(metrics, said, scope(retained=kept, goes_on=goes_on))
     assert len(found.measurements) <= kept
     assert (found.verdict, found.message) == (whole.verdict, whole.message)
-    standings = standings_of(metrics, found.measurements)
-    assert verdict_of(standings) is found.verdict
-    last = standings[0].last
+    standing = standing_of(metrics[0], found.measurements)
+    assert standing.verdict is found.verdict
+    last = standing.last
     if last is not None:
-        assert standings[0].counts == (last.passed, last.failed, last.inconclusive)
+        assert standing.counts == (last.passed, last.failed, last.inconclusive)
 
 
 @given(

@@ -7,8 +7,9 @@ from datetime import timedelta
 import pytest
 
 from gitfleet.approvals.judging import _CLOCKS_DIFFER
-from gitfleet.rollout import LEFT_OUT_AFTER, STUCK_AFTER
 from gitfleet.rollout.leaving import FORCED_LEAVE
+from gitfleet.rollout.readiness import STUCK_AFTER
+from gitfleet.rollout.silence import LEFT_OUT_AFTER
 from tests.architecture.sources import ROOT
 
 

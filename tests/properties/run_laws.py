@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from gitfleet.analysis import AnalysisVerdict, standings_of, verdict_of
+from gitfleet.analysis import AnalysisVerdict
+from gitfleet.analysis.standings import standing_of, verdict_of
 from gitfleet.api.bindings import Binding
 from gitfleet.api.conditions import Conditions, Status, find_condition
 from gitfleet.api.runs import ClusterUpdate, RunRecord, StageStatus, TaskStatus
@@ -186,7 +187,10 @@ def _verdicts(stage: StageStatus, spec: Stage, name: str) -> Iterator[str]:
     for task, status in zip(spec.after_tasks, stage.after_tasks, strict=True):
         clusters = {one.cluster for one in status.measurements}
         of = [[one for one in status.measurements if one.cluster == cluster] for cluster in sorted(clusters)]
-        verdicts = {verdict_of(standings_of(task.metrics, one)) for one in of}
+        verdicts = {
+            verdict_of([standing_of(metric, (m for m in one if m.metric == metric.name)) for metric in task.metrics])
+            for one in of
+        }
         if holds(status.conditions, "AnalysisSucceeded") and not verdicts <= {AnalysisVerdict.PASSED}:
             yield f"the analysis of stage {stage.name} of {name} succeeds, and says {verdicts}"
         found = find_condition(status.conditions, "AnalysisSucceeded")

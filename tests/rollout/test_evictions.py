@@ -14,7 +14,8 @@ from gitfleet.api.conditions import Condition, Status
 from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy, PlacementType
 from gitfleet.api.staged import DECIDED_ELSEWHERE, DisruptionBudget, Eviction
 from gitfleet.model.state import PlacementRecord
-from gitfleet.rollout import Disruptions, disruptions, evict, evict_nothing, evicted_elsewhere, evicted_since
+from gitfleet.rollout import disruptions, evict, evict_nothing, evicted_elsewhere, evicted_since
+from gitfleet.rollout.evictions import Disruptions
 from gitfleet.rollout.texts import RolloutText
 from tests.rollout.builders import NOW, OPEN, available, bound, condition, scheduled, unavailable
 

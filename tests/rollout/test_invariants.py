@@ -14,7 +14,9 @@ from gitfleet.api.conditions import Condition, Status
 from gitfleet.api.placements import PlacementType
 from gitfleet.formats.int_or_percent import scaled
 from gitfleet.model.rolling import MoveKind, RolloutPlan, RolloutRequest
-from gitfleet.rollout import Counts, budget, has_failed, is_ready, plan_rollout
+from gitfleet.rollout import is_ready, plan_rollout
+from gitfleet.rollout.budgets import Counts, budget
+from gitfleet.rollout.readiness import has_failed
 from tests.rollout.builders import NOW, bound, condition, request
 
 REASONS = {

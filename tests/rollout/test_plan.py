@@ -14,7 +14,8 @@ from gitfleet.api.placements import PlacementType
 from gitfleet.api.strategies import ApplyStrategy, ApplyStrategyType
 from gitfleet.model.rolling import Move, MoveKind
 from gitfleet.model.texts import ModelText
-from gitfleet.rollout import STUCK_AFTER, plan_rollout
+from gitfleet.rollout import plan_rollout
+from gitfleet.rollout.readiness import STUCK_AFTER
 from gitfleet.rollout.texts import RolloutText
 from tests.rollout.builders import NOW, available, bound, condition, request, scheduled, takes_no_more, unavailable
 

@@ -8,8 +8,8 @@ import pytest
 
 from gitfleet.api.bindings import Binding
 from gitfleet.api.conditions import Condition, Status
-from gitfleet.rollout import STUCK_AFTER, has_failed, is_diff_reported, is_ready
-from gitfleet.rollout.readiness import failures, until_over
+from gitfleet.rollout import is_ready
+from gitfleet.rollout.readiness import STUCK_AFTER, failures, has_failed, is_diff_reported, until_over
 from tests.rollout.builders import NOW, available, bound, condition, unavailable
 
 PERIOD = timedelta(seconds=60)

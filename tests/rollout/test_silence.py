@@ -14,7 +14,8 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Status
 from gitfleet.api.placements import PlacementType
 from gitfleet.model.texts import ModelText
-from gitfleet.rollout import LEFT_OUT_AFTER, long_silent, plan_rollout
+from gitfleet.rollout import long_silent, plan_rollout
+from gitfleet.rollout.silence import LEFT_OUT_AFTER
 from gitfleet.rollout.texts import RolloutText
 from tests.rollout.builders import NOW, available, bound, condition, request, scheduled, takes_no_more
 from tests.state.builders import T0, cluster

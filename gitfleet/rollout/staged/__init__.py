@@ -5,9 +5,8 @@ D8 to D14, D24).
     external            the placement's record, if runs roll it out
     new_run             a run before its first step
     snapshot_for        the resource snapshot that a run rolls out
-    approval_for        whether an approval request is answered by what people merged
     waits_of, soak_wait what a run, or a cluster of it, waits for, until when, and what lets it go on
-    stages_of, concurrency, request_name, answer_names    the arithmetic of stages
+    stages_of, answer_names    which clusters are in which stage, and what approvals answer a run
     phases              the state machines, as tables
 """
 
@@ -15,11 +14,11 @@ from gitfleet.rollout.staged.pace import soaking_since
 from gitfleet.rollout.staged.phases import ClusterPhase, RunPhase, StagePhase
 from gitfleet.rollout.staged.progress import advance_run
 from gitfleet.rollout.staged.requests import RunRequest, RunStep, snapshot_for
-from gitfleet.rollout.staged.stages import answer_names, concurrency, request_name, stages_of
+from gitfleet.rollout.staged.stages import answer_names, stages_of
 from gitfleet.rollout.staged.start import external, new_run
 from gitfleet.rollout.staged.steps import cluster_phase, run_phase, stage_phase
-from gitfleet.rollout.staged.tasks import Verdict, approval_for, asked
-from gitfleet.rollout.staged.waits import soak_wait, stuck_text, waits_of
+from gitfleet.rollout.staged.tasks import asked
+from gitfleet.rollout.staged.waits import soak_wait, waits_of
 
 __all__ = [
     "ClusterPhase",
@@ -27,22 +26,17 @@ __all__ = [
     "RunRequest",
     "RunStep",
     "StagePhase",
-    "Verdict",
     "advance_run",
     "answer_names",
-    "approval_for",
     "asked",
     "cluster_phase",
-    "concurrency",
     "external",
     "new_run",
-    "request_name",
     "run_phase",
     "snapshot_for",
     "soak_wait",
     "soaking_since",
     "stage_phase",
     "stages_of",
-    "stuck_text",
     "waits_of",
 ]

@@ -18,7 +18,9 @@ from gitfleet.api.snapshots import DocumentRef, OverrideSnapshot, ResourceSnapsh
 from gitfleet.api.strategies import RollingUpdate
 from gitfleet.model.rolling import MoveKind
 from gitfleet.model.state import PlacementRecord
-from gitfleet.rollout import Counts, budget, has_failed, is_diff_reported, is_ready, plan_rollout, request_for
+from gitfleet.rollout import is_ready, plan_rollout, request_for
+from gitfleet.rollout.budgets import Counts, budget
+from gitfleet.rollout.readiness import has_failed, is_diff_reported
 from gitfleet.snapshots import current_overrides, take_override_snapshots
 from gitfleet.works import contents_by_cluster
 from tests.conformance.documents import (

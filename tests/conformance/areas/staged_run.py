@@ -9,6 +9,7 @@ from typing import Any
 from gitfleet.api.staged import StagedRun, StagedStrategy
 from gitfleet.errors import BadInput
 from gitfleet.rollout import is_ready, staged
+from gitfleet.rollout.staged import stages, waits
 from tests.conformance.documents import NOW, V1BETA1, accepted, binding_of, cluster_of, difference
 from tests.conformance.texts import text_difference
 from tests.desired import checks
@@ -76,7 +77,7 @@ def run_stages(case: Case) -> str | None:
 def run_concurrency(case: Case) -> str | None:
     """op max_concurrency."""
     given = case["in"]
-    return difference(case["out"], {"concurrency": staged.concurrency(given["maxConcurrency"], given["clusterCount"])})
+    return difference(case["out"], {"concurrency": stages.concurrency(given["maxConcurrency"], given["clusterCount"])})
 
 
 def run_result(case: Case) -> str | None:
@@ -89,6 +90,6 @@ OPS: Mapping[str, Callable[[Case], str | None]] = {
     "stages": run_stages,
     "max_concurrency": run_concurrency,
     "cluster_result": run_result,
-    "stuck_string": lambda case: difference(case["out"], {"string": staged.stuck_text(case["in"]["clusters"])}),
+    "stuck_string": lambda case: difference(case["out"], {"string": waits.stuck_text(case["in"]["clusters"])}),
 }
 AREAS = {"staged_run": lambda case: OPS[case["op"]](case)}
