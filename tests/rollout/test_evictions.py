@@ -15,7 +15,6 @@ from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy, Pl
 from gitfleet.api.staged import DECIDED_ELSEWHERE, DisruptionBudget, Eviction
 from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout import disruptions, evict, evict_nothing, evicted_elsewhere, evicted_since
-from gitfleet.rollout.evictions import Disruptions
 from gitfleet.rollout.texts import RolloutText
 from tests.rollout.builders import NOW, OPEN, available, bound, condition, scheduled, unavailable
 
@@ -154,23 +153,6 @@ def test_evictions_of_one_pass_are_decided_by_name_each_seeing_those_before() ->
         assert [condition.message for condition in one.conditions] == [RolloutText.EVICTION_VALID(), said]
     assert told(decided[2])[2] == RolloutText.EVICTION_ALLOWED_RESOURCES_PROPAGATED_PLACEMENT()
     assert [b.cluster for b in after.bindings if b.deleting is not None] == ["c"]
-
-
-@pytest.mark.parametrize(
-    ("policy", "budget", "allowed"),
-    [
-        (PICK_ALL, {"min_available": "50%"}, 2),  # of nothing: only a number is a limit there
-        (PICK_ALL, {"min_available": 1}, 1),
-        (pick(4), {"min_available": "50%"}, 0),
-        (pick(4), {"max_unavailable": "50%"}, 1),
-        (pick(4), {"max_unavailable": "25%"}, 0),
-    ],
-)
-def test_what_a_budget_allows_with_two_of_three_available(
-    policy: PlacementPolicy, budget: dict[str, Any], allowed: int
-) -> None:
-    bindings = [bound("a", available()), bound("b", available()), bound("c", unavailable(age=10))]
-    assert disruptions(policy, DisruptionBudget(name="web", **budget), bindings) == Disruptions(allowed, 2, 3)
 
 
 BINDINGS = st.sampled_from([available(), available(generation=0), unavailable(age=10)])

@@ -130,12 +130,6 @@ def test_a_changed_apply_strategy_goes_out_under_the_budget() -> None:
     assert [b.apply_strategy.type for b in plan.bindings] == ["ReportDiff", "ClientSideApply", "ClientSideApply"]
 
 
-def test_a_changed_override_makes_only_its_clusters_stale() -> None:
-    plan = plan_rollout(request(THREE, latest="s-0", contents={"cluster-2": ClusterContent(("cro-0",))}))
-    assert [(m.cluster, m.reason) for m in plan.moves] == [("cluster-2", RolloutText.OVERRIDES_CONCERN_CHANGED())]
-    assert plan.up_to_date == ("cluster-1", "cluster-3")
-
-
 def test_removal_marks_the_binding_and_waits_for_its_successor() -> None:
     bindings = [
         scheduled("east-1"),
@@ -191,29 +185,6 @@ def test_without_a_snapshot_nothing_is_bound() -> None:
     plan = plan_rollout(request([scheduled("a"), bound("b")], latest=None))
     assert (plan.moves, plan.up_to_date) == ((), ("b",))
     assert list(plan.blocked.values()) == [RolloutText.NO_RESOURCE_SNAPSHOT_YET()]
-
-
-def test_a_long_list_of_names_is_cut() -> None:
-    bindings = [bound(f"c{n}", snapshot="s-1") for n in range(9)] + [bound("late", available())]
-    plan = plan_rollout(request(bindings, max_unavailable=1))
-    assert next(iter(plan.blocked.values())).endswith("until c0, c1, c2 and 6 more are available")
-
-
-def test_what_is_held_says_which_others_go_first() -> None:
-    """One removal and one bind are allowed: the second of each waits for the first."""
-    gone = [bound(name, available(), state=BindingState.UNSCHEDULED) for name in ("west-1", "west-2")]
-    limits: dict[str, Any] = {"placement_type": PlacementType.PICK_N, "number_of_clusters": 2}
-    plan = plan_rollout(
-        request([scheduled("east-1"), scheduled("east-2"), *gone], max_unavailable=1, max_surge=1, **limits)
-    )
-    bind = RolloutText.RESOURCES_MOST(count="2", verb="clusters have", most="3")
-    assert plan.blocked == {
-        "west-2": takes_no_more("2 of 2 clusters are", 1, "1", "west-1 is available", "removal"),
-        "east-2": bind
-        + RolloutText.ALLOWS_NO_FURTHER_CLUSTER(
-            state="", limit="maxSurge 1", until=" until west-1 and west-2 are cleared"
-        ),
-    }
 
 
 @pytest.mark.parametrize("seconds", [0, 299, 300, 86400])

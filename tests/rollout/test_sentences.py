@@ -6,71 +6,19 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
-from gitfleet.api.bindings import ClusterContent
 from gitfleet.api.conditions import Status, find_condition
-from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy, PlacementType
-from gitfleet.api.snapshots import ResourceSnapshot
+from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.api.strategies import ApplyStrategy, RollingUpdate, RolloutStrategy
-from gitfleet.model.rolling import Passage, RolloutRequest
-from gitfleet.model.state import PlacementRecord
-from gitfleet.rollout import plan_rollout, request_for
+from gitfleet.model.rolling import Passage
+from gitfleet.rollout import plan_rollout
 from gitfleet.rollout.moves import set_rollout_started, start_rollout
-from gitfleet.rollout.reasons import names
 from gitfleet.rollout.texts import RolloutText
-from tests.rollout.builders import NOW, OPEN, available, bound, condition, request, scheduled, takes_no_more
+from tests.rollout.builders import NOW, available, bound, condition, request, scheduled, takes_no_more
 
 WEB = PlacementKey("", "web")
-SNAPSHOT = ResourceSnapshot(placement=WEB, index=4, hash="h", commit="c", created=NOW, documents=())
 STRATEGY = RolloutStrategy(
     rolling_update=RollingUpdate(max_unavailable=3, max_surge=2), apply_strategy=ApplyStrategy(force_conflicts=True)
 )
-POLICY = PlacementPolicy(placement_type=PlacementType.PICK_FIXED, cluster_names=("a", "b"))
-
-
-def test_the_question_that_a_record_asks() -> None:
-    placement = Placement(key=WEB, selectors=(), policy=POLICY, strategy=STRATEGY)
-    record = PlacementRecord(
-        placement=placement,
-        bindings=(bound("b"), bound("a")),
-        resource_snapshots=(replace(SNAPSHOT, index=3), SNAPSHOT),
-    )
-    contents: Any = {"a": ClusterContent(("cro-0",))}
-    labels: Any = {"a": (("zone", "1"),)}
-    asked = RolloutRequest(
-        placement_type=PlacementType.PICK_FIXED,
-        number_of_clusters=None,
-        cluster_names=("a", "b"),
-        rolling_update=STRATEGY.rolling_update,
-        apply_strategy=STRATEGY.apply_strategy,
-        bindings=tuple(sorted(record.bindings, key=lambda binding: binding.name)),
-        latest_snapshot=SNAPSHOT.name,
-        contents=contents,
-        now=NOW,
-        gate=OPEN,
-        labels=labels,
-        disturbed=frozenset({"b"}),
-    )
-    assert request_for(record, contents, NOW, OPEN, labels, frozenset({"b"})) == asked
-    assert request_for(record, contents, NOW, OPEN) == replace(asked, labels={}, disturbed=frozenset())
-    empty = replace(record, resource_snapshots=(), bindings=())
-    assert request_for(empty, {}, NOW, OPEN).latest_snapshot is None
-    count = replace(placement, policy=PlacementPolicy(placement_type=PlacementType.PICK_N, number_of_clusters=2))
-    assert request_for(replace(record, placement=count), {}, NOW, OPEN).number_of_clusters == 2
-
-
-@pytest.mark.parametrize(
-    ("clusters", "said"),
-    [
-        (["a"], "a"),
-        (["a", "b"], "a and b"),
-        (["a", "b", "c"], "a, b and c"),
-        (["a", "b", "c", "d"], "a, b, c and 1 more"),
-    ],
-)
-def test_names(clusters: list[str], said: str) -> None:
-    assert names(clusters) == said
 
 
 def test_a_sentence_without_a_cluster_to_wait_for_ends_with_the_limit() -> None:
@@ -84,20 +32,6 @@ def test_a_sentence_without_a_cluster_to_wait_for_ends_with_the_limit() -> None:
             + RolloutText.ALLOWS_NO_FURTHER_CLUSTER(state="", limit="maxSurge 0", until="")
         )
     ]
-
-
-def test_what_is_given_up_and_still_ready_is_not_counted_as_available() -> None:
-    leaving = [bound(name, available(), deleting=NOW) for name in ("x", "y")]
-    plan = plan_rollout(
-        request(
-            [bound("a", available()), *leaving],
-            max_unavailable=0,
-            placement_type=PlacementType.PICK_N,
-            number_of_clusters=1,
-        )
-    )
-    assert plan.moves == ()
-    assert list(plan.blocked.values()) == [takes_no_more("1 of 1 clusters is", 1, "0")]
 
 
 def test_a_binding_of_which_nothing_new_is_said_is_the_very_same() -> None:

@@ -56,16 +56,6 @@ def test_a_silent_cluster_uses_budget_for_five_minutes(
     assert moved(fleet("d"), **since(seconds, "d"), **more) == expected
 
 
-def test_two_leave_the_target() -> None:
-    """Of five with PickN 5 two are left out: all but one of the three that are left may go at once."""
-    limits: dict[str, Any] = {"placement_type": PlacementType.PICK_N, "number_of_clusters": 5}
-    for more in (limits, {}):
-        plan = plan_rollout(request(fleet("d", "e", names="abcde"), max_unavailable="50%", **more, **since(300, *"de")))
-        assert [m.cluster for m in plan.moves] == ["a", "b"]
-        state = takes_no_more("3 of 3 clusters are", 1, "50% (2)", "a and b are available")
-        assert [why for name, why in plan.blocked.items() if name == "c"] == [state]
-
-
 def test_one_that_is_named_and_not_bound_yet_leaves_the_target_too() -> None:
     fixed: dict[str, Any] = {"placement_type": PlacementType.PICK_FIXED, "cluster_names": tuple("abcde")}
     plan = plan_rollout(request(fleet("d"), max_unavailable=1, **fixed, **since(300, "d", "e")))

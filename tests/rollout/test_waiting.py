@@ -416,15 +416,3 @@ def test_a_cluster_on_which_something_is_being_applied_is_no_failure_and_is_not_
         m.failed
         for m in plan_rollout(request([applying], disturbed=frozenset({"d"}), max_unavailable=1, max_surge=0)).moves
     )
-
-
-def test_what_was_said_of_the_rollout_is_not_said_again() -> None:
-    asked = request([bound(name, available()) for name in "ab"], max_unavailable=0)
-    first = plan_rollout(asked)
-    later = replace(asked, bindings=first.bindings, now=NOW + timedelta(minutes=1))
-    assert plan_rollout(later).bindings == first.bindings, "a transition time stays while its status stays"
-
-
-def test_a_binding_without_a_snapshot_goes_out_for_the_first_time() -> None:
-    plan = plan_rollout(request([bound("a", available(), snapshot="")]))
-    assert [move.reason for move in plan.moves] == ["s-1 goes out"]

@@ -20,7 +20,6 @@ from gitfleet.api.cluster_selectors import (
     SortOrder,
 )
 from gitfleet.api.clusters import ClusterStatus, MemberCluster, PropertyValue, ResourceUsage, Taint
-from gitfleet.api.conditions import Status
 from gitfleet.api.labels import LabelOperator, LabelRequirement, LabelSelector
 from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy, Toleration, TolerationOperator
 from gitfleet.api.snapshots import PolicySnapshot
@@ -28,20 +27,16 @@ from gitfleet.formats.quantities import parse_quantity
 from gitfleet.model.scheduling import SchedulingRequest
 from gitfleet.model.state import PlacementRecord
 from gitfleet.schedule import index_fleet, request_for, schedule, schedule_key
-from gitfleet.schedule.admission import tolerates
-from gitfleet.schedule.affinity import affinity_score, missing_labels
+from gitfleet.schedule.affinity import missing_labels
 from gitfleet.schedule.builtin import BUILT_IN, DEFAULT_PLUGINS
-from gitfleet.schedule.eligibility import Eligibility, reason_of
 from gitfleet.schedule.fleet import ELIGIBILITY, TAINTS, Fact, Unschedulable, property_text, reader
 from gitfleet.schedule.keys import BindingDigests
-from gitfleet.schedule.profile import DEFAULT_PROFILE, Profile, make_profile
+from gitfleet.schedule.profile import DEFAULT_PROFILE, make_profile
 from gitfleet.schedule.properties import interpolate
 from gitfleet.schedule.texts import ScheduleText
 from tests.schedule.fleets import (
     NOW,
-    PLAIN_PROFILE,
     WEB,
-    agent,
     binding,
     cluster,
     pick_fixed,
@@ -141,9 +136,8 @@ def test_what_is_not_known_and_what_cannot_be_named() -> None:
         assert str(raised.value) == said
         term = ClusterSelectorTerm(property_requirements=(PropertyRequirement(name, PropertyOperator.GE, ("1",)),))
         policy = PlacementPolicy(affinity=ClusterAffinity(required=(term,)))
-        for profile in (DEFAULT_PROFILE, PLAIN_PROFILE):
-            answer = schedule(request(policy), index_fleet([cluster("c")], NOW), profile)
-            assert answer.error == f"ClusterAffinity: {said}"
+        answer = schedule(request(policy), index_fleet([cluster("c")], NOW))
+        assert answer.error == f"ClusterAffinity: {said}"
     with pytest.raises(ValueError, match=re.escape(ScheduleText.NO_FACT_KIND_ABOUT_CLUSTERS(fact="mood"))):
         reader(Fact("mood"))
 
@@ -197,59 +191,6 @@ def demanding(*values: str, operator: str = "Ge") -> PlacementPolicy:
     return PlacementPolicy(affinity=ClusterAffinity(required=(term,)))
 
 
-def selecting(operator: str, *values: str) -> PlacementPolicy:
-    """A policy that requires something of the label `zone`."""
-    return PlacementPolicy(affinity=required(expressions=(LabelRequirement("zone", LabelOperator(operator), values),)))
-
-
-def selecting_both(*needs: tuple[str, ...], **labels: str) -> PlacementPolicy:
-    """A policy that requires several things of the label `zone`, and labels."""
-    every = tuple(LabelRequirement("zone", LabelOperator(operator), tuple(values)) for operator, *values in needs)
-    term = ClusterSelectorTerm(label_selector=LabelSelector(labels, every))
-    return PlacementPolicy(affinity=ClusterAffinity(required=(term,)))
-
-
-@pytest.mark.parametrize(
-    ("policy", "costs"),
-    [
-        (demanding("2", operator="Eq"), "2"),
-        (demanding("2", operator="Ne"), "13"),
-        (demanding("2", operator="Gt"), "3"),
-        (demanding("2", operator="Ge"), "23"),
-        (demanding("2", operator="Lt"), "1"),
-        (demanding("2", operator="Le"), "12"),
-        (selecting("In", "z1", "z3"), "13"),
-        (selecting("NotIn", "z1"), "23 "),
-        (selecting("Exists"), "123"),
-        (selecting("DoesNotExist"), " "),
-        (selecting_both(("In", "z1"), ("Exists",)), "1"),
-        (selecting_both(("In", "z1"), ("NotIn", "z2")), "1"),
-        (selecting_both(("NotIn", "z1"), ("In", "z1", "z2")), "2"),
-        (selecting_both(("NotIn", "z1"), ("Exists",), has="yes"), "23"),
-        (selecting_both(("In", "z1"), ("DoesNotExist",)), ""),
-        (selecting_both(zone="z1", has="yes"), "1"),
-    ],
-)
-@pytest.mark.parametrize("profile", [DEFAULT_PROFILE, PLAIN_PROFILE], ids=["the whole fleet", "one by one"])
-def test_which_clusters_a_term_admits(policy: PlacementPolicy, costs: str, profile: Profile) -> None:
-    """Ten clusters of each cost, in a zone of their own; the last ten have neither."""
-    names = [f"{cost}-{n}" for cost in "123" for n in range(10)]
-    members = [cluster(name, {"zone": f"z{name[0]}", "has": "yes"}, properties={"cost": name[0]}) for name in names]
-    members += [cluster(f" -{n}") for n in range(10)]
-    answer = schedule(request(policy), index_fleet(members, NOW), profile)
-    assert [each.cluster for each in answer.bindings] == sorted(m.name for m in members if m.name[0] in costs)
-
-
-def test_a_term_asks_one_property_twice_and_only_of_clusters_with_its_labels() -> None:
-    wanted = tuple(PropertyRequirement("cost", PropertyOperator(operator), ("2",)) for operator in ("Ge", "Le"))
-    term = ClusterSelectorTerm(label_selector=LabelSelector({"zone": "a"}), property_requirements=wanted)
-    odd = [cluster(f"odd-{n:02}", {"zone": "b"}, properties={"cost": "cheap"}) for n in range(12)]
-    members = [cluster(f"c{cost}", {"zone": "a"}, properties={"cost": cost}) for cost in "123"]
-    policy = PlacementPolicy(affinity=ClusterAffinity(required=(term,)))
-    answer = schedule(request(policy), index_fleet([*odd, *members], NOW))
-    assert (answer.error, [each.cluster for each in answer.bindings]) == (None, ["c2"])
-
-
 EMPTY = [cluster("a", properties={"cost": "1"}), cluster("b", properties={"cost": ""})]
 ODD = [cluster("a", properties={"cost": "1"}), cluster("b", properties={"cost": "cheap"}), cluster("c")]
 FINE = [cluster("a", properties={"cost": "1"}), cluster("b", properties={"cost": "2"})]
@@ -279,30 +220,10 @@ COMPARED = "ClusterAffinity: " + ScheduleText.PROPERTY_CLUSTER_CANNOT_COMPARED(n
         ),
     ],
 )
-@pytest.mark.parametrize("profile", [DEFAULT_PROFILE, PLAIN_PROFILE], ids=["the whole fleet", "one by one"])
-def test_what_cannot_be_compared_is_said(
-    members: list[MemberCluster], policy: PlacementPolicy, said: str, profile: Profile
-) -> None:
-    error = schedule(request(policy), index_fleet(members, NOW), profile).error or ""
+def test_what_cannot_be_compared_is_said(members: list[MemberCluster], policy: PlacementPolicy, said: str) -> None:
+    error = schedule(request(policy), index_fleet(members, NOW)).error or ""
     assert error.startswith(said)
     assert not said.endswith(": ") or len(error) > len(said)
-
-
-@pytest.mark.parametrize(
-    ("value", "low", "high", "order", "points"),
-    [
-        (None, "0", "10", "Ascending", 0),
-        ("0", "0", "10", "Ascending", 10),
-        ("10", "0", "10", "Ascending", 0),
-        ("0", "0", "10", "Descending", 0),
-        ("10", "0", "10", "Descending", 10),
-        ("5", "0", "20", "Descending", 3),
-        ("5", "5", "5", "Descending", 0),
-    ],
-)
-def test_the_share_of_a_weight(value: str | None, low: str, high: str, order: str, points: int) -> None:
-    given = None if value is None else parse_quantity(value)
-    assert interpolate(given, parse_quantity(low), parse_quantity(high), SortOrder(order), 10) == points
 
 
 @pytest.mark.parametrize(("value", "low", "high"), [("11", "0", "10"), ("0", "1", "10")])
@@ -310,36 +231,6 @@ def test_a_value_outside_what_was_observed_cannot_be_weighed(value: str, low: st
     with pytest.raises(Unschedulable) as raised:
         interpolate(parse_quantity(value), parse_quantity(low), parse_quantity(high), SortOrder.ASCENDING, 10)
     assert str(raised.value) == ScheduleText.CANNOT_WEIGH_OBSERVED_VALUES_LIE(value=value, low=low, high=high)
-
-
-def test_preferred_terms_are_added_up() -> None:
-    plain = ClusterSelectorTerm(label_selector=LabelSelector({"zone": "a"}))
-    other = ClusterSelectorTerm(label_selector=LabelSelector({"zone": "b"}))
-    by_cost = ClusterSelectorTerm(property_sorter=PropertySorter("cost", SortOrder.DESCENDING))
-    by_ram = ClusterSelectorTerm(property_sorter=PropertySorter("ram", SortOrder.DESCENDING))
-    terms = tuple(PreferredTerm(weight, term) for weight, term in ((8, other), (5, plain), (10, by_cost), (4, by_ram)))
-    observed = {"cost": (parse_quantity("5"), parse_quantity("9")), "ram": None}
-    assert affinity_score(terms, MEMBER, observed.__getitem__) == 5 + 5
-    twice = (*terms, PreferredTerm(20, by_cost))
-    assert affinity_score(twice, MEMBER, observed.__getitem__) == 5 + 5 + 10
-
-
-@pytest.mark.parametrize(
-    ("toleration", "covered"),
-    [
-        (Toleration(key="k", operator=TolerationOperator.EQUAL, value="v", effect="NoSchedule"), True),
-        (Toleration(key="k", operator=TolerationOperator.EQUAL, value="v"), True),
-        (Toleration(key="k", operator=TolerationOperator.EQUAL, value="v", effect="NoExecute"), False),
-        (Toleration(key="k", operator=TolerationOperator.EQUAL, value="w"), False),
-        (Toleration(key="l", operator=TolerationOperator.EQUAL, value="v"), False),
-        (Toleration(key="k", operator=TolerationOperator.EXISTS), True),
-        (Toleration(key="", operator=TolerationOperator.EXISTS), True),
-        (Toleration(key="", operator=TolerationOperator.EXISTS, effect="NoExecute"), False),
-        (Toleration(key="l", operator=TolerationOperator.EXISTS), False),
-    ],
-)
-def test_which_taint_a_toleration_covers(toleration: Toleration, covered: bool) -> None:
-    assert tolerates(toleration, Taint("k", "v", "NoSchedule")) is covered
 
 
 @pytest.mark.parametrize(
@@ -360,56 +251,6 @@ def test_which_taint_a_toleration_covers(toleration: Toleration, covered: bool) 
 )
 def test_what_to_do_to_the_labels(selector: LabelSelector | None, todo: list[str]) -> None:
     assert missing_labels(selector, MEMBER) == todo
-
-
-DISCONNECTED = ScheduleText.CLUSTER_NOT_CONNECTED_FLEET()
-
-
-@pytest.mark.parametrize(
-    ("verdict", "status", "said"),
-    [
-        (Eligibility.ELIGIBLE, agent(), ""),
-        (Eligibility.LEFT, None, ScheduleText.CLUSTER_LEFT_FLEET()),
-        (Eligibility.NOT_ONLINE, None, (f"{DISCONNECTED}" + ScheduleText.MEMBER_AGENT_NOT_ONLINE_YET())),
-        (Eligibility.NOT_JOINED, agent(), (f"{DISCONNECTED}" + ScheduleText.MEMBER_AGENT_NOT_JOINED_YET())),
-        (Eligibility.HEALTH_UNKNOWN, agent(), (f"{DISCONNECTED}" + ScheduleText.HEALTH_CONDITION_FROM_MEMBER_AGENT())),
-        (
-            Eligibility.SILENT,
-            agent(heard_ago=timedelta(minutes=6, seconds=30)),
-            (
-                f"{DISCONNECTED}"
-                + ScheduleText.NO_RECENT_HEARTBEAT_SIGNALS(
-                    disconnected="", when=ScheduleText.LAST_RECEIVED_MINUTES_AGO(minutes="6.50")
-                )
-            ),
-        ),
-        (
-            Eligibility.SILENT,
-            agent(heard_ago=None),
-            (f"{DISCONNECTED}" + ScheduleText.NO_RECENT_HEARTBEAT_SIGNALS(disconnected="", when="never received")),
-        ),
-        (
-            Eligibility.SILENT,
-            None,
-            (f"{DISCONNECTED}" + ScheduleText.NO_RECENT_HEARTBEAT_SIGNALS(disconnected="", when="never received")),
-        ),
-        (
-            Eligibility.UNHEALTHY,
-            agent(healthy=Status.FALSE, healthy_ago=timedelta(minutes=7)),
-            (f"{DISCONNECTED}" + ScheduleText.UNHEALTHY_PROLONGED_PERIOD_TIME_LAST(disconnected="", since="7.00")),
-        ),
-        *[
-            (
-                Eligibility.UNHEALTHY,
-                status,
-                (f"{DISCONNECTED}" + ScheduleText.UNHEALTHY_PROLONGED_PERIOD_TIME_LAST(disconnected="", since="0.00")),
-            )
-            for status in (None, agent(healthy=None))
-        ],
-    ],
-)
-def test_why_a_cluster_is_not_eligible(verdict: Eligibility, status: Any, said: str) -> None:
-    assert reason_of(cluster("c", status=status), verdict, NOW) == said
 
 
 def record(*policies: PolicySnapshot, **more: Any) -> PlacementRecord:

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gitfleet.api.bindings import BindingState
 from gitfleet.api.clusters import AgentStatus, MemberCluster, Taint
 from gitfleet.api.conditions import Status
 from gitfleet.api.placements import PlacementPolicy
@@ -21,7 +20,7 @@ from gitfleet.schedule.columns import Column
 from gitfleet.schedule.eligibility import Eligibility, TimedEligibility
 from gitfleet.schedule.fleet import ELIGIBILITY, Fact
 from gitfleet.schedule.profile import DEFAULT_PROFILE
-from tests.schedule.fleets import NOW, agent, binding, cluster, pick_n, request, required, spread
+from tests.schedule.fleets import NOW, agent, cluster, request, required
 
 
 @given(st.sets(st.integers(0, 199)), st.integers(0, 300))
@@ -126,25 +125,6 @@ def test_a_placement_is_scheduled_again_only_for_what_it_looks_at(change: dict[s
     second = index_fleet(changed, NOW, first)
     assert (schedule_key(question, second) != schedule_key(question, first)) == again
     assert schedule_key(question, second) == schedule_key(question, index_fleet(changed, NOW))
-
-
-def test_what_else_is_in_the_key() -> None:
-    fleet = index_fleet(FLEET, NOW)
-    question = request(pick_n(2), binding("c0"))
-    others = [
-        request(pick_n(3), binding("c0")),
-        request(pick_n(2, topology_spread_constraints=(spread("zone"),)), binding("c0")),
-        replace(question, policy_snapshot="web-2"),
-        request(pick_n(2)),
-        request(pick_n(2), binding("c1")),
-    ]
-    keys = {schedule_key(each, fleet) for each in [question, *others]}
-    assert len(keys) == 1 + len(others)
-    not_bound_yet = request(pick_n(2), binding("c0", BindingState.SCHEDULED))
-    assert schedule_key(not_bound_yet, fleet) == schedule_key(question, fleet)
-    gone = request(pick_n(2), binding("c0", deleting=NOW))
-    assert schedule_key(gone, fleet) == schedule_key(request(pick_n(2)), fleet)
-    assert schedule_key(question, fleet, profile=replace(DEFAULT_PROFILE, key="other")) not in keys
 
 
 def test_digests_of_bindings_are_taken_from_what_the_caller_keeps() -> None:

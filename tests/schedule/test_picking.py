@@ -8,20 +8,14 @@ import pytest
 
 from gitfleet.api.bindings import Binding, BindingState, ClusterDecision, ClusterScore
 from gitfleet.api.clusters import Taint
-from gitfleet.api.fleet import ListedPlugin
-from gitfleet.api.placements import PlacementPolicy, Toleration
-from gitfleet.formats.texts import FormatsText
+from gitfleet.api.placements import PlacementPolicy
 from gitfleet.model.scheduling import SchedulingResult
-from gitfleet.schedule import DEFAULT_PROFILE, Profile, index_fleet, profile_from, schedule
-from gitfleet.schedule.admission import SamePlacementAffinity
-from gitfleet.schedule.cluster_set import ClusterSet
-from gitfleet.schedule.plugins import Cycle, FleetRefusal, Refusal
+from gitfleet.schedule import DEFAULT_PROFILE, index_fleet, schedule
 from gitfleet.schedule.texts import ScheduleText
 from tests.schedule.fleets import (
     CURRENT,
     NOW,
     OLDER,
-    PLAIN_PROFILE,
     WEB,
     binding,
     cluster,
@@ -48,33 +42,6 @@ def test_a_new_binding_whole() -> None:
     assert answer.bindings == (made,)
     assert answer.decisions == (decision,)
     assert answer.message == ScheduleText.FOUND_ALL_CLUSTER_NEEDED_SPECIFIED(found="1")
-
-
-def test_many_new_bindings_are_made_as_one_is() -> None:
-    fleet = index_fleet([cluster(f"c{i:03}") for i in range(100)], NOW)
-    many = schedule(request(PlacementPolicy()), fleet).bindings
-    one = [schedule(request(PlacementPolicy()), index_fleet([each], NOW)).bindings[0] for each in fleet.clusters]
-    assert list(many) == one
-    assert hash(many[0].cluster) and repr(many[0]) == repr(one[0]) and replace(many[0]) == one[0]
-
-
-TWELVE = [f"c{i:02}" for i in range(12)]
-
-
-@pytest.mark.parametrize("profile", [DEFAULT_PROFILE, PLAIN_PROFILE], ids=["the whole fleet", "one by one"])
-@pytest.mark.parametrize("policy", [CURRENT, OLDER])
-@pytest.mark.parametrize("state", [BindingState.BOUND, BindingState.SCHEDULED])
-@pytest.mark.parametrize("leaves", [False, True])
-def test_of_many_clusters_those_that_are_held_stay(
-    profile: Profile, policy: str, state: BindingState, leaves: bool
-) -> None:
-    """Those of an older policy are rather picked than others, which have larger names; what was freed is filled."""
-    members = [cluster(name, deleting=NOW if leaves and name == "c00" else None) for name in [*TWELVE, "d0", "d1"]]
-    held = [binding(name, state, policy) for name in TWELVE]
-    answer = schedule(request(pick_n(12), *held), index_fleet(members, NOW), profile)
-    left = {"c00": "Unscheduled", "d1": "Scheduled"} if leaves else {}
-    assert states(answer) == dict.fromkeys(TWELVE, state.value) | left
-    assert answer.fulfilled is True
 
 
 def test_an_obsolete_binding_picked_again_keeps_state_and_generation() -> None:
@@ -113,30 +80,6 @@ def test_what_does_not_change_is_the_same_object() -> None:
     assert [grown[0] is bindings[0], grown[1] is bindings[1]] == [True, True]
 
 
-def test_decisions_are_limited() -> None:
-    fleet = index_fleet([cluster(f"c{i:04}", {"env": "prod" if i < 1100 else "dev"}) for i in range(1200)], NOW)
-    everything = schedule(request(PlacementPolicy()), fleet)
-    assert (len(everything.bindings), len(everything.decisions)) == (1200, 1000)
-    some = schedule(request(pick_n(3, affinity=required({"env": "prod"}))), fleet)
-    assert [each.selected for each in some.decisions] == [True] * 3 + [False] * 20
-    assert [each.cluster for each in some.decisions][:4] == ["c1099", "c1098", "c1097", "c1096"]
-    none = schedule(request(pick_n(3, affinity=required({"env": "none"}))), fleet)
-    assert [each.cluster for each in none.decisions] == [f"c{i:04}" for i in range(20)]
-    assert {each.refused_by for each in none.decisions} == {"ClusterAffinity"}
-
-
-def test_the_first_plugin_that_refuses_counts() -> None:
-    taint = Taint("gpu", "only")
-    fleet = index_fleet([cluster("a", taints=(taint,)), cluster("b", {"env": "x"}, taints=(taint,))], NOW)
-    answer = schedule(request(PlacementPolicy(affinity=required({"env": "x"}))), fleet)
-    assert [(each.cluster, each.refused_by) for each in answer.decisions] == [
-        ("a", "ClusterAffinity"),
-        ("b", "TaintToleration"),
-    ]
-    tolerant = PlacementPolicy(affinity=required({"env": "x"}), tolerations=(Toleration(key="gpu", value="only"),))
-    assert states(schedule(request(tolerant), fleet)) == {"b": "Scheduled"}
-
-
 def test_every_member_carries_its_own_name_as_a_label() -> None:
     policy = PlacementPolicy(affinity=required({"kubernetes-fleet.io/member-name": "b"}))
     assert states(schedule(request(policy), index_fleet([cluster("a"), cluster("b")], NOW))) == {"b": "Scheduled"}
@@ -155,28 +98,6 @@ def test_an_existing_skew_heals() -> None:
 def test_pick_fixed_with_no_names_gives_everything_up() -> None:
     answer = schedule(request(pick_fixed(), binding("a")), index_fleet([cluster("a")], NOW))
     assert (states(answer), answer.fulfilled) == ({"a": "Unscheduled"}, True)
-
-
-def test_an_unparsable_property_aborts_and_keeps_the_bindings() -> None:
-    from gitfleet.api.cluster_selectors import (
-        ClusterAffinity,
-        ClusterSelectorTerm,
-        PropertyOperator,
-        PropertyRequirement,
-    )
-
-    term = ClusterSelectorTerm(property_requirements=(PropertyRequirement("cost", PropertyOperator.LT, ("5",)),))
-    policy = PlacementPolicy(affinity=ClusterAffinity(required=(term,)))
-    question = request(policy, binding("gone"))
-    answer = schedule(question, index_fleet([cluster("a", properties={"cost": "cheap"})], NOW))
-    assert answer.bindings is question.bindings
-    assert answer.fulfilled is None
-    assert answer.error == (
-        "ClusterAffinity: "
-        + ScheduleText.PROPERTY_CLUSTER_CANNOT_COMPARED(
-            name="cost", cluster="a", error=('"cheap" ' + FormatsText.NOT_KUBERNETES_QUANTITY())
-        )
-    )
 
 
 def test_an_error_says_when_the_clock_changes_the_fleet() -> None:
@@ -203,21 +124,8 @@ NOT_MATCHED = "ClusterUnschedulable, " + ScheduleText.CLUSTER_NOT_MATCH_ANY_REQU
 NOT_TOLERATED = "ClusterUnschedulable, " + ScheduleText.TAINT_KEY_VALUE(taint="k", taint_2="v", effect="NoSchedule")
 
 
-def test_a_cluster_that_is_picked_already_is_refused_silently() -> None:
-    fleet = index_fleet([cluster("a"), cluster("b")], NOW)
-    here, nobody = ClusterSet.of(fleet.names, ["a"]), ClusterSet(fleet.names)
-    cycle = Cycle(
-        placement=WEB, policy=PlacementPolicy(), fleet=fleet, now=NOW, number=1, present=here, obsolete=nobody, notes={}
-    )
-    plugin = SamePlacementAffinity()
-    said = Refusal(ScheduleText.CLUSTER_ALREADY_SELECTED(), silent=True)
-    assert [plugin.filter(cycle, member) for member in fleet.clusters] == [said, None]
-    assert plugin.filter_fleet(cycle, cycle.clusters) == FleetRefusal(here, here)
-
-
-@pytest.mark.parametrize("profile", [DEFAULT_PROFILE, PLAIN_PROFILE], ids=["the whole fleet", "one by one"])
-def test_a_cluster_that_is_held_already_is_no_refusal(profile: Profile) -> None:
-    """Whether a plug-in judges the whole fleet or each cluster: what is held is said to be held, never refused."""
+def test_a_cluster_that_is_held_already_is_no_refusal() -> None:
+    """What is held is said to be held, never refused."""
     members = [
         cluster("a", {"env": "prod"}),
         cluster("b", {"env": "dev"}),
@@ -226,7 +134,7 @@ def test_a_cluster_that_is_held_already_is_no_refusal(profile: Profile) -> None:
         cluster("e", {"env": "prod"}, deleting=NOW),
     ]
     held, older = binding("a"), binding("c", BindingState.SCHEDULED, OLDER)
-    answer = schedule(request(pick_n(4, **NAMED), held, older), index_fleet(members, NOW), profile)
+    answer = schedule(request(pick_n(4, **NAMED), held, older), index_fleet(members, NOW))
     patched = replace(older, policy_snapshot=CURRENT, decision=answer.decisions[0])
     assert answer.bindings == (held, patched)
     assert [(one.cluster, one.selected, one.refused_by, one.reason) for one in answer.decisions[1:]] == [
@@ -235,23 +143,11 @@ def test_a_cluster_that_is_held_already_is_no_refusal(profile: Profile) -> None:
         ("d", False, "TaintToleration", NOT_TOLERATED),
         ("e", False, "ClusterEligibility", ("ClusterUnschedulable, " + ScheduleText.CLUSTER_LEFT_FLEET())),
     ]
-    enough = schedule(request(pick_n(1, **NAMED), held, older), index_fleet(members, NOW), profile)
+    enough = schedule(request(pick_n(1, **NAMED), held, older), index_fleet(members, NOW))
     assert (enough.bindings[0], enough.bindings[1].state) == (held, BindingState.UNSCHEDULED)
 
 
-@pytest.mark.parametrize("profile", [DEFAULT_PROFILE, PLAIN_PROFILE], ids=["the whole fleet", "one by one"])
-def test_of_equals_the_one_that_an_older_policy_picked_stays(profile: Profile) -> None:
+def test_of_equals_the_one_that_an_older_policy_picked_stays() -> None:
     fleet = index_fleet([cluster(name) for name in "abcd"], NOW)
-    answer = schedule(request(pick_n(2), binding("a", policy=OLDER), binding("b", policy=OLDER)), fleet, profile)
+    answer = schedule(request(pick_n(2), binding("a", policy=OLDER), binding("b", policy=OLDER)), fleet)
     assert states(answer) == {"a": "Bound", "b": "Bound"}
-
-
-def test_a_binding_that_was_given_up_stays_so_where_the_cluster_is_held_already() -> None:
-    """Only a profile that lets a held cluster be picked again comes here; a second binding of it would be wrong."""
-    profile, _ = profile_from([ListedPlugin(name="SamePlacementAffinity", enabled=False)], {})
-    given_up = binding("a", BindingState.UNSCHEDULED, OLDER, previous_state=BindingState.BOUND)
-    for held in (binding("a"), binding("a", BindingState.SCHEDULED)):
-        question = request(PlacementPolicy(), held, given_up)
-        answer = schedule(question, index_fleet([cluster("a"), cluster("b")], NOW), profile)
-        assert answer.bindings[:2] == (held, given_up)
-        assert [each.cluster for each in answer.bindings[2:]] == ["b"]

@@ -4,12 +4,11 @@ down."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import Any
 
 import pytest
 
-from gitfleet.api.bindings import BindingState, ClusterDecision, ClusterScore
+from gitfleet.api.bindings import ClusterDecision, ClusterScore
 from gitfleet.api.cluster_selectors import (
     ClusterAffinity,
     ClusterSelectorTerm,
@@ -19,23 +18,18 @@ from gitfleet.api.cluster_selectors import (
 )
 from gitfleet.api.clusters import AgentStatus, MemberCluster, Taint
 from gitfleet.api.conditions import Status
-from gitfleet.api.faults import Fault
-from gitfleet.api.fleet import FleetConfig, ListedPlugin
+from gitfleet.api.fleet import ListedPlugin
 from gitfleet.api.labels import LabelOperator, LabelRequirement, LabelSelector
-from gitfleet.api.objects import Origin
 from gitfleet.api.placements import PlacementKey, PlacementPolicy
-from gitfleet.formats.texts import FormatsText
 from gitfleet.model.scheduling import ClusterVerdict
-from gitfleet.schedule import explain, index_fleet, profile_for, profile_from, schedule
-from gitfleet.schedule.builtin import BUILT_IN
+from gitfleet.schedule import explain, index_fleet, profile_from, schedule
 from gitfleet.schedule.classified_bindings import classify_bindings
-from gitfleet.schedule.cluster_set import ClusterSet
 from gitfleet.schedule.decisions import list_decisions
 from gitfleet.schedule.fleet import Unschedulable
 from gitfleet.schedule.pick import Run
-from gitfleet.schedule.plugins import Cycle, FleetRefusal, PluginFactory, Refusal, SchedulerPlugin, Score
+from gitfleet.schedule.plugins import Cycle, PluginFactory, Refusal, SchedulerPlugin, Score
 from gitfleet.schedule.profile import Entry, make_profile
-from gitfleet.schedule.stages import Filtered, Stages, _merged, add_scores
+from gitfleet.schedule.stages import Filtered, Stages
 from gitfleet.schedule.texts import ScheduleText
 from tests.schedule.fleets import (
     HOUR,
@@ -95,41 +89,6 @@ def test_every_cluster_of_a_spread_by_score() -> None:
             )
             for name in "bc"
         ],
-    )
-
-
-def test_where_nothing_is_picked_a_larger_number_helps() -> None:
-    (first, *_) = explain(request(pick_n(0, affinity=LIKED)), FLEET)
-    assert (first.selected, first.remedy) == (False, ScheduleText.RAISE_NUMBEROFCLUSTERS_ABOVE(wanted="0"))
-    better = ScheduleText.MAKE_SCORE_BETTER_LOWEST_CLUSTER(
-        bar=ScheduleText.TOPOLOGY_SPREAD_SCORE(topology_spread="0", affinity="0")
-    )
-    remedy = ScheduleText.RAISE_NUMBEROFCLUSTERS_ABOVE(wanted=1) + better
-    for without in (binding("b", score=None), replace(binding("b"), decision=None)):
-        verdicts = explain(request(pick_n(1, affinity=LIKED), without), FLEET)
-        assert [(v.selected, v.remedy) for v in verdicts] == [(False, remedy), (True, ""), (False, remedy)]
-
-
-def test_both_kinds_of_points_of_a_cluster_that_others_left_behind() -> None:
-    """Of two rooms one holds the placement: the other would even it out, which is a point."""
-    policy = pick_n(1, affinity=LIKED, topology_spread_constraints=(spread("room", hard=False),))
-    members = [cluster("a", {"room": "x"}), cluster("b", {"room": "y", "tier": "gold"})]
-    _, behind = explain(request(policy, binding("a", score=(0, 7))), index_fleet(members, NOW))
-    assert behind == verdict(
-        "b",
-        reason=ScheduleText.SCORE_NOT_HIGH_ENOUGH(
-            scores=ScheduleText.AFFINITY_SCORE_TOPOLOGY_SPREAD_SCORE(affinity="50", topology_spread="1")
-        ),
-        score=ClusterScore(1, 50),
-        scores_by_plugin={"ClusterAffinity": 50, "TopologySpreadConstraints": 1, "SamePlacementAffinity": 0},
-        remedy=ScheduleText.RAISE_NUMBEROFCLUSTERS_ABOVE(
-            wanted=(
-                "1"
-                + ScheduleText.MAKE_SCORE_BETTER_LOWEST_CLUSTER(
-                    bar=ScheduleText.TOPOLOGY_SPREAD_SCORE(topology_spread="0", affinity="7")
-                )
-            )
-        ),
     )
 
 
@@ -237,22 +196,6 @@ def test_a_namespace_that_is_not_there_or_not_known() -> None:
     )
 
 
-def test_a_violated_spread_as_a_whole_verdict() -> None:
-    policy = pick_n(4, topology_spread_constraints=(spread("room", hard=False), spread("zone")))
-    members = [
-        *[cluster(name, {"zone": name[0], "room": "r"}) for name in ("a1", "a2", "a3", "b1")],
-        cluster("d1", {"room": "r"}),
-    ]
-    held = (binding("a1"), binding("a2"), binding("b1"))
-    fleet = index_fleet(members, NOW)
-    verdicts = {each.cluster: each for each in explain(request(policy, *held), fleet)}
-    assert (verdicts["a3"].refused_by, verdicts["a3"].remedy) == (
-        "TopologySpreadConstraints",
-        ScheduleText.RAISE_MAXSKEW_CONSTRAINT_MAKE_SCHEDULEANYWAY(key="zone", enough="2"),
-    )
-    assert verdicts["d1"].selected, "a cluster without the label is in no domain"
-
-
 def test_the_remedy_is_that_of_the_constraint_that_is_violated() -> None:
     policy = pick_n(3, topology_spread_constraints=(spread("room", 9), spread("zone"), spread("hall", hard=False)))
     labels = {"a1": "a", "a2": "a", "b1": "b"}
@@ -341,42 +284,6 @@ def test_a_plugin_that_fails_while_it_is_explained(error: Exception, said: str) 
 
 
 @dataclass(frozen=True)
-class Contrary(SchedulerPlugin):
-    """Refuses all clusters at once, and none when it is asked about one."""
-
-    name = "Contrary"
-
-    def filter(self, cycle: Cycle, cluster: MemberCluster) -> Refusal | None:
-        return None
-
-    def filter_fleet(self, cycle: Cycle, candidates: ClusterSet) -> FleetRefusal:
-        return FleetRefusal(candidates)
-
-
-def test_a_plugin_that_contradicts_itself_gives_no_reason_and_no_remedy() -> None:
-    profile, _ = profile_from([ListedPlugin(name="Contrary")], {"Contrary": factory_of(Contrary())})
-    answer = schedule(request(PlacementPolicy()), FLEET, profile)
-    assert [(one.cluster, one.selected, one.refused_by, one.reason) for one in answer.decisions] == [
-        (name, False, "Contrary", "ClusterUnschedulable, ") for name in "abc"
-    ]
-    assert explain(request(PlacementPolicy()), FLEET, profile) == tuple(
-        verdict(name, refused_by="Contrary", reason="") for name in "abc"
-    )
-
-
-def test_many_clusters_that_are_refused_silently_make_no_decision() -> None:
-    class Hush(SchedulerPlugin):
-        name = "Hush"
-
-        def filter(self, cycle: Cycle, cluster: MemberCluster) -> Refusal | None:
-            return Refusal("hush", silent=True)
-
-    profile, _ = profile_from([ListedPlugin(name="Hush")], {"Hush": factory_of(Hush())})
-    answer = schedule(request(PlacementPolicy()), index_fleet([cluster(f"c{n:02}") for n in range(12)], NOW), profile)
-    assert (answer.error, answer.bindings, answer.decisions) == (None, (), ())
-
-
-@dataclass(frozen=True)
 class Points(SchedulerPlugin):
     """Scores by a table."""
 
@@ -394,19 +301,6 @@ TABLES: list[tuple[dict[str, Score], str]] = [
     ({"b": Score(affinity=50), "a": Score(obsolete_affinity=1), "c": Score(affinity=50, obsolete_affinity=2)}, "c"),
     ({"a": Score(topology_spread=2), "b": Score(topology_spread=1, affinity=900), "c": Score(2, 60)}, "c"),
 ]
-
-
-@pytest.mark.parametrize("moving", [True, False])
-def test_sums_of_different_parts_that_are_equal_are_one_group(moving: bool) -> None:
-    """a: 50 for its label; all others but the last: 50 from the plug-in."""
-    names = [f"b{n:02}" for n in range(12)]
-    fleet = index_fleet([cluster("a", {"tier": "gold"}), *map(cluster, names)], NOW)
-    plugin = Points(dict.fromkeys(names[:-1], Score(affinity=50)), depends_on_bindings=moving)
-    profile, _ = profile_from([ListedPlugin(name="Points")], {"Points": lambda args: plugin})
-    answer = schedule(request(pick_n(12, affinity=LIKED)), fleet, profile)
-    assert states(answer) == dict.fromkeys(["a", *names[:-1]], "Scheduled")
-    (left,) = [one for one in answer.decisions if not one.selected]
-    assert (left.cluster, left.score) == ("b11", ClusterScore(0, 0))
 
 
 STAGES = ("post_batch", "pre_filter", "filter", "filter_fleet", "pre_score", "score", "score_fleet")
@@ -428,55 +322,6 @@ def test_a_stage_that_raises_names_its_plugin(stage: str) -> None:
     profile, faults = profile_from([ListedPlugin(name="Faulty")], {"Faulty": factory_of(raising(stage))})
     answer = schedule(request(pick_n(1)), FLEET, profile)
     assert (faults, answer.error) == ((), ScheduleText.PLUG_FAILED_2(who="Faulty", name="KeyError", error="'x'"))
-
-
-@pytest.mark.parametrize("failing", ["_take", "left_behind_in"])
-def test_a_defect_behind_the_stages_names_no_plugin(failing: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*given: object) -> None:
-        raise LookupError("of ours")
-
-    monkeypatch.setattr(f"gitfleet.schedule.pick.{failing}", broken)
-    with pytest.raises(LookupError, match="of ours"):
-        schedule(request(pick_n(1, affinity=LIKED)), FLEET)
-
-
-PARTS = tuple(Score(*parts) for parts in product((0, 1), (0, 2), (0, 1)))
-
-
-@pytest.mark.parametrize("weight", [0, 1, 2, 3])
-@pytest.mark.parametrize(
-    "totals", [{Score(): 0xFF}, {Score(1, 2, 1): 0xFF}, {one: 1 << n for n, one in enumerate(PARTS)}]
-)
-def test_scores_are_added_cluster_by_cluster(totals: dict[Score, int], weight: int) -> None:
-    """Eight clusters, one for each sum of parts; what is added goes round by some."""
-    for more in ({}, {Score(): 0xFF}, *({one: 1 << (n + by) % 8 for n, one in enumerate(PARTS)} for by in range(8))):
-        expected: dict[Score, int] = {}
-        for bit in (1 << n for n in range(8)):
-            old, given = (next((s for s, members in sets.items() if members & bit), Score()) for sets in (totals, more))
-            key = Score(*(a + b * weight for a, b in zip(old, given, strict=True)))
-            expected[key] = expected.get(key, 0) | bit
-        added = add_scores(totals, more or {Score(): 0xFF}, weight)
-        assert {score: members for score, members in added.items() if members} == expected
-
-
-FLAT = {Score(): 0xFF}
-AFFINE = {Score(affinity=2): 0x0F, Score(): 0xF0}
-SPREAD = {Score(topology_spread=1): 0x33, Score(obsolete_affinity=1): 0x44, Score(): 0x88}
-WIDE = {Score(topology_spread=1): 0xF0, Score(): 0x0F}
-ONE = [{Score(*parts): 0xFF} for parts in ((1, 0, 0), (0, 1, 0), (0, 2, 0), (0, 0, 1))]
-SETS = [FLAT, AFFINE, SPREAD, WIDE, *ONE]
-
-
-@pytest.mark.parametrize("steady", [*SETS, {one: 1 << n for n, one in enumerate(PARTS)}])
-@pytest.mark.parametrize("moving", [*SETS, {one: 1 << 7 - n for n, one in enumerate(PARTS)}])
-def test_steady_and_moving_scores_are_ranked_by_their_sum(steady: dict[Score, int], moving: dict[Score, int]) -> None:
-    expected: dict[Score, int] = {}
-    for bit in (1 << n for n in range(8)):
-        one, other = (next(s for s, members in sets.items() if members & bit) for sets in (steady, moving))
-        key = Score(*(a + b for a, b in zip(one, other, strict=True)))
-        expected[key] = expected.get(key, 0) | bit
-    ranked = _merged(sorted(steady.items(), reverse=True), moving)
-    assert [(score, members) for score, members in ranked if members] == sorted(expected.items(), reverse=True)
 
 
 @pytest.mark.parametrize(("held", "others"), [(10, 20), (985, 15), (1000, 0), (1005, 0)])
@@ -550,137 +395,6 @@ def test_a_negative_limit_is_none_and_the_smallest_counts() -> None:
         assert (answer.cycles, len(answer.bindings)) == (cycles, 3), limits
 
 
-def test_a_limit_of_many_clusters_a_cycle() -> None:
-    class Ten(SchedulerPlugin):
-        name = "Ten"
-
-        def post_batch(self, cycle: Cycle, size: int) -> int:
-            return min(size, 10)
-
-    profile, _ = profile_from([ListedPlugin(name="Ten")], {"Ten": factory_of(Ten())})
-    fleet = index_fleet([cluster(f"c{n:02}") for n in range(24)], NOW)
-    answer = schedule(request(pick_n(22)), fleet, profile)
-    assert (answer.cycles, [each.cluster for each in answer.bindings]) == (3, [f"c{n:02}" for n in range(2, 24)])
-
-
-def test_a_cluster_that_others_left_behind_as_a_whole_decision() -> None:
-    """Any first placement makes the rooms uneven, which costs a point."""
-    policy = pick_n(1, affinity=LIKED, topology_spread_constraints=(spread("room", hard=False),))
-    members = [cluster("a", {"room": "x", "tier": "gold"}), cluster("b", {"room": "y", "tier": "gold"})]
-    scores = ScheduleText.AFFINITY_SCORE_TOPOLOGY_SPREAD_SCORE(affinity="50", topology_spread="-1")
-    assert schedule(request(policy), index_fleet(members, NOW)).decisions[1:] == (
-        ClusterDecision(
-            cluster="a",
-            selected=False,
-            score=ClusterScore(-1, 50),
-            reason=ScheduleText.CLUSTER_IS(cluster="a", why=ScheduleText.SCORE_NOT_HIGH_ENOUGH(scores=scores)),
-        ),
-    )
-
-
-def test_obsolete_bindings_that_are_taken_up_again_one_by_one_are_listed_by_what_they_were() -> None:
-    policy = pick_n(3, topology_spread_constraints=(spread("room", hard=False),))
-    fleet = index_fleet([cluster(name, {"room": name}) for name in "abc"], NOW)
-    for held in (
-        (binding("b", policy="web-0"), binding("c", BindingState.SCHEDULED, "web-0")),
-        (binding("b", BindingState.SCHEDULED, "web-0"), binding("c", policy="web-0")),
-    ):
-        answer = schedule(request(policy, *held), fleet)
-        assert {each.cluster: each.state for each in answer.bindings} == {
-            "a": BindingState.SCHEDULED,
-            **{each.cluster: each.state for each in held},
-        }
-        scheduled, bound = sorted(held, key=lambda each: each.state is BindingState.BOUND)
-        assert [one.cluster for one in answer.decisions] == ["a", scheduled.cluster, bound.cluster]
-
-
-@pytest.mark.parametrize(
-    ("held", "wanted", "listed"),
-    [
-        ("s:a:5 s:b:1 o:c:0", 2, "a b"),  # nothing but the obsolete one is given up: no group is searched
-        ("s:a:5 s:b:1 s:c:9 s:d:2", 2, "a c"),
-        ("b:a:5 b:b:1 s:c:0", 2, "a b"),  # all that is Scheduled goes, without a search
-        ("b:a:5 b:b:1 b:c:9 s:d:0", 2, "a c"),
-        ("b:a:-1 b:b:none b:c:9", 2, "a c"),  # one without a score goes before any with one
-        ("b:a:-1 b:b:undecided b:c:9", 2, "a c"),
-        ("s:a:1 b:b:1", 2, "b a"),  # nothing is given up: those that have it come first
-        ("b:a:undecided", 1, "a"),
-    ],
-)
-def test_in_which_order_the_clusters_that_stay_are_listed(held: str, wanted: int, listed: str) -> None:
-    """A group that was searched for the lowest score stays in that order (KubeFleet)."""
-    bindings = []
-    for state, name, score in (one.split(":") for one in held.split()):
-        points = (int(score), 0) if score.lstrip("-").isdigit() else None
-        kind = BindingState.SCHEDULED if state == "s" else BindingState.BOUND
-        made = binding(name, kind, "web-0" if state == "o" else "web-1", points)
-        bindings.append(replace(made, decision=None) if score == "undecided" else made)
-    fleet = index_fleet([cluster(each.cluster) for each in bindings], NOW)
-    answer = schedule(request(pick_n(wanted), *bindings), fleet)
-    assert " ".join(one.cluster for one in answer.decisions) == listed
-    assert {one.selected for one in answer.decisions} == {True}
-
-
-@pytest.mark.parametrize(
-    ("wanted", "given_up"),
-    [(5, []), (4, ["s2"]), (3, ["s1", "s2"]), (2, ["b2", "s1", "s2"]), (1, ["b1", "b2", "s1", "s2"])],
-)
-def test_what_is_given_up_first(wanted: int, given_up: list[str]) -> None:
-    """Scheduled before Bound; of each the lowest score, then the last name goes first; one without a score scores 0."""
-    held = (
-        binding("b1", score=(0, 5)),
-        binding("b2", score=None),
-        binding("b3", score=(1, 0)),
-        binding("s1", BindingState.SCHEDULED, score=(0, 9)),
-        binding("s2", BindingState.SCHEDULED, score=(0, 1)),
-    )
-    fleet = index_fleet([cluster(each.cluster) for each in held], NOW)
-    answer = schedule(request(pick_n(wanted), *held), fleet)
-    assert sorted(b.cluster for b in answer.bindings if b.state is BindingState.UNSCHEDULED) == given_up
-
-
-INSTALLED = ", ".join(sorted([*BUILT_IN, "Raised"]))
-
-
-def _refusing(args: Any) -> SchedulerPlugin:
-    raise ValueError("it needs a table")
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("Nowhere", ScheduleText.NO_SCHEDULER_PLUG(listed="Nowhere", filter=f"installed are {INSTALLED}")),
-        (
-            "TaintTolerations",
-            ScheduleText.NO_SCHEDULER_PLUG(
-                listed="TaintTolerations",
-                filter=f"{FormatsText.YOU_MEAN(near='TaintToleration')} installed are {INSTALLED}",
-            ),
-        ),
-        ("Raised", ("the scheduler plug-in Raised " + ScheduleText.REFUSES_ARGS() + ": it needs a table")),
-    ],
-)
-def test_the_errors_of_a_profile(name: str, said: str) -> None:
-    config = FleetConfig(
-        scheduler_plugins=(ListedPlugin(name="Nothing", enabled=False), ListedPlugin(name=name)),
-        origin=Origin("fleet/gitfleet.yaml", 7),
-    )
-    profile, faults = profile_for(config, {"Raised": _refusing})
-    assert faults == (Fault("fleet/gitfleet.yaml", 7, "FleetConfig", "spec.scheduler.plugins[1]", said),)
-    assert profile.fault == ScheduleText.SCHEDULER_PROFILE_ERRORS(faults=said)
-    assert profile_from([ListedPlugin(name=name)], {"Raised": _refusing})[1] == (
-        Fault("gitfleet.yaml", 1, "FleetConfig", "spec.scheduler.plugins[0]", said),
-    )
-
-
-def test_a_plugin_of_somebody_elses_that_is_listed_twice() -> None:
-    listed = [ListedPlugin(name="Points"), ListedPlugin(name="Points", enabled=False)]
-    _, faults = profile_from(listed, {"Points": lambda args: Points({})})
-    assert [(fault.field, fault.message) for fault in faults] == [
-        ("spec.scheduler.plugins[1]", ScheduleText.SCHEDULER_PLUG_LISTED_TWICE(listed="Points"))
-    ]
-
-
 def test_a_profile_is_known_by_its_plugins_their_weights_and_args() -> None:
     def key(**more: Any) -> str:
         listed = ListedPlugin(name="Points", **more)
@@ -691,12 +405,3 @@ def test_a_profile_is_known_by_its_plugins_their_weights_and_args() -> None:
     assert key() == keys[0]
     moving, steady = (make_profile([Entry(Points({}, depends_on_bindings=moves))]) for moves in (True, False))
     assert moving.key != steady.key
-
-
-def test_one_index_serves_policies_that_score_differently() -> None:
-    for policy, points in (
-        (pick_n(3, affinity=LIKED), {"a": 50, "b": 0, "c": 0}),
-        (pick_n(3), dict.fromkeys("abc", 0)),
-    ):
-        decisions = schedule(request(policy), FLEET).decisions
-        assert {one.cluster: one.score and one.score.affinity for one in decisions} == points

@@ -108,14 +108,6 @@ def test_when_all_is_done_every_picked_cluster_has_the_newest_of_everything() ->
     assert works_when_done(state_of(at(EAST), snapshots=()), ()) == {}
 
 
-def test_a_placement_that_cannot_be_read_is_left_out_of_what_will_be() -> None:
-    odd: Any = (object(),)
-    state, other = state_of(at(EAST)), PlacementKey("", "other")
-    record = replace(state.placements[WEB], bindings=odd)
-    works = works_when_done(replace(state, placements={other: record, **state.placements}), ())
-    assert {name: [work.placement for work in found] for name, found in works.items()} == {"east": [WEB]}
-
-
 def test_the_labels_that_overrides_look_at() -> None:
     term = rule(region="eu").cluster_terms or ()
     expression = LabelSelector(
@@ -155,15 +147,6 @@ def test_the_annotations_and_properties_that_overrides_look_at_are_those_of_the_
         state = replace(state_of(binding, overrides=(reads,)), clusters={"east": noted})
         ((work,),) = render_fleet(state, WorksMemo(), Failures())[0].values()
         assert [m.body["data"] for m in work.manifests if m.key.name == "settings"] == [{"x": placed}]
-
-
-def test_a_cluster_that_no_override_concerns_is_finished_all_the_same() -> None:
-    state = state_of(at(EAST), at(WEST), overrides=(LABELLED,))
-    works = works_when_done(state, (LABELLED,))
-    assert {name: [(w.snapshot, w.overridden) for w in found] for name, found in works.items()} == {
-        "east": [(LATEST.name, True)],
-        "west": [(LATEST.name, False)],
-    }
 
 
 def test_a_placement_whose_end_cannot_be_foreseen_is_shown_as_it_is() -> None:

@@ -148,22 +148,6 @@ def test_annotations_and_properties_are_replaced_by_their_text_as_it_is(value: A
     assert (work.error, data(bodies(work))[0]["x"]) == (None, placed)
 
 
-def test_removing_needs_no_value_and_looks_at_none() -> None:
-    gone = JsonPatch("remove", "/data/a", "${MEMBER-CLUSTER-LABEL-KEY-no}")
-    assert data(bodies(render((SETTINGS,), [override("ro", SETTINGS, rule(gone), ns="web")]))) == [{}]
-
-
-def test_a_variable_is_found_wherever_it_stands_in_the_value() -> None:
-    value = {"a": {"b": {}}, "x": "${MEMBER-CLUSTER-LABEL-KEY-region}/${MEMBER-CLUSTER-LABEL-KEY-region}"}
-    work = render((SETTINGS,), [override("ro", SETTINGS, rule(add("/data/x", value)), ns="web")])
-    assert data(bodies(work))[0]["x"] == {"a": {"b": {}}, "x": "eu/eu"}
-
-
-def test_what_comes_after_a_deleted_object_is_placed() -> None:
-    work = render((SETTINGS, ROLE), [override("ro", SETTINGS, rule(delete=True), ns="web")])
-    assert work.manifests == (ROLE,)
-
-
 RESTLESS = "resources.kubernetes-fleet.io/available-cpu"
 FAILED_ON_SETTINGS = WorksText.SNAPSHOT_FAILED_APPLY(
     override="ResourceOverride", snapshot="ro-0", key="ConfigMap", key_2="settings", place=' in namespace "web"'
@@ -322,32 +306,3 @@ def test_lists_are_patched_by_index() -> None:
     work = render((subject,), [override("ro", subject, rule(*patches), ns="web")])
     assert bodies(work)[0]["items"] == ["first", "a", {"b": 2}, "last"]
     assert subject.body == body_with_list().body
-
-
-@pytest.mark.parametrize(
-    ("patch", "message"),
-    [
-        (add("/items/9", "x"), WorksText.ADD_NOT_APPLY(name="/items/9")),
-        (add("/items/3", "x"), WorksText.ADD_NOT_APPLY(name="/items/3")),
-        (replace_("/items/2", "x"), WorksText.NOTHING_IS_THERE(operation="replace", name="/items/2")),
-        (
-            replace_("/items/2/b", "x"),
-            WorksText.NOT_CANNOT_HOLD(operation="replace", name="/items/2/b", place="/items/2"),
-        ),
-        (replace_("/items/-", "x"), WorksText.NOTHING_IS_THERE(operation="replace", name="/items/-")),
-        (replace_("/items/²", "x"), WorksText.NOTHING_IS_THERE(operation="replace", name="/items/²")),
-        (replace_("/items/00", "x"), WorksText.NOTHING_IS_THERE(operation="replace", name="/items/00")),
-        (add("/items/00", "x"), WorksText.ADD_NOT_APPLY(name="/items/00")),
-        (add("/items/-1", "x"), WorksText.ADD_NOT_APPLY(name="/items/-1")),
-        (add("/items/1_0", "x"), WorksText.ADD_NOT_APPLY(name="/items/1_0")),
-        (add("/ten/01/b", "x"), WorksText.NOT_CANNOT_HOLD(operation="add", name="/ten/01/b", place="/ten/01")),
-        (JsonPatch("remove", "/items/1/c"), WorksText.NOTHING_IS_THERE(operation="remove", name="/items/1/c")),
-    ],
-)
-def test_a_place_that_a_list_does_not_have_is_an_error(patch: JsonPatch, message: str) -> None:
-    subject = body_with_list()
-    work = render((subject,), [override("ro", subject, rule(patch), ns="web")])
-    place = WorksText.SNAPSHOT_FAILED_APPLY(
-        override="ResourceOverride", snapshot="ro-0", key="ConfigMap", key_2="l", place=' in namespace "web": rule 1: '
-    )
-    assert work.error == f"{place}{message}"
