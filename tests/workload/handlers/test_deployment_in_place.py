@@ -185,6 +185,41 @@ def play_of(size: int, broken: int = 0, seed: int = 0) -> Play:
     return Play(HANDLER, Deployment.running("web", size, broken=broken), order=Random(seed))
 
 
+def roll(play: Play, one: Goal) -> None:
+    """A whole batch."""
+    play.step(one, Step.FIRST, partial(play.is_up, one))
+    play.step(one, Step.SECOND, partial(play.is_done, one))
+
+
+def half_way(case: tuple[Play, Goal, list[int]], full: int, half: Step, passes: int, bad: bool) -> Goal:
+    """Some whole batches of new content, and some passes of the next one, whose goal is given; of `bad` content the
+    first batch gets no further."""
+    play, goal, batches = case
+    play.target.bad = ("new",) if bad else ()
+    hold_new_template(play, goal)
+    *done, present = list(goals(goal, batches))[: 1 if bad else full + 1]
+    for one in done:
+        roll(play, one)
+    for _ in range(passes):
+        play.patch(present, half if not bad and play.is_up(present) else Step.FIRST)
+        play.target.sync()
+        play.target.run_pods()
+        play.watch(play)
+    return present
+
+
+def watch_ready(play: Play, goal: Goal, most: int | None = None) -> None:
+    """Ready pods are no fewer than they were, or than may be missing; pods are no more than `most`."""
+    missing, last = max(goal.unavailable, goal.strategy is DECREASE), [play.ready]
+
+    def watch(play: Play) -> None:
+        assert play.ready >= last[0] or play.ready >= goal.size - missing
+        assert most is None or play.there <= most
+        last[0] = play.ready
+
+    play.watch = watch
+
+
 @st.composite
 def rollouts(draw: st.DrawFn) -> tuple[Play, Goal, list[int]]:
     size = draw(st.integers(0, 12))
@@ -216,8 +251,7 @@ def test_it_comes_to_its_end_with_enough_ready_pods_and_never_too_many(case: tup
     play.step(goal, Step.CLAIM, lambda: True)
     for one in goals(goal, batches):
         allowed[0] = one.upgraded
-        play.step(one, Step.FIRST, partial(play.is_up, one))
-        play.step(one, Step.SECOND, partial(play.is_done, one))
+        roll(play, one)
         new = sum(pod.revision == "new" for pod in play.target.pods)
         assert (new, play.there) == (one.upgraded, goal.size)
     play.watch = lambda _: None
@@ -238,36 +272,14 @@ def test_another_content_in_the_middle_is_rolled_out_in_its_place(
 ) -> None:
     """Of three contents none is taken for another, and the pods of a bad one hold nothing up."""
     play, goal, batches = case
-    missing = max(goal.unavailable, goal.strategy is DECREASE)
-    last = [play.ready]
-
-    def watch(play: Play) -> None:
-        assert play.ready >= last[0] or play.ready >= goal.size - missing
-        assert sum(pod.revision == "third" for pod in play.target.pods) <= allowed[0]
-        last[0] = play.ready
-
-    allowed = [0]
-    play.watch = watch
-    play.target.bad = ("new",) if bad else ()
-    hold_new_template(play, goal)
-    *done, present = list(goals(goal, batches))[: full + 1]
-    for one in [] if bad else done:
-        play.step(one, Step.FIRST, partial(play.is_up, one))
-        play.step(one, Step.SECOND, partial(play.is_done, one))
-    if bad:
-        present, half = next(goals(goal, batches)), Step.FIRST
-    for _ in range(passes):
-        play.patch(present, half if play.is_up(present) else Step.FIRST)
-        play.target.sync()
-        play.target.run_pods()
-        watch(play)
+    watch_ready(play, goal)
+    half_way(case, full, half, passes, bad)
     hold_new_template(play, goal, "third")
     play.step(goal, Step.HOLD, lambda: True)
     play.step(goal, Step.CLAIM, lambda: True)
     for one in goals(goal, batches):
-        allowed[0] = one.upgraded
-        play.step(one, Step.FIRST, partial(play.is_up, one))
-        play.step(one, Step.SECOND, partial(play.is_done, one))
+        roll(play, one)
+        assert sum(pod.revision == "third" for pod in play.target.pods) <= one.upgraded
     play.watch = lambda _: None
     play.settle(goal, Step.RELEASE)
     assert [pod.revision for pod in play.target.pods] == ["third"] * goal.size
@@ -281,8 +293,7 @@ def test_pods_stay_as_they_are_once_kept(
     hold_new_template(play, goal)
     *done, last = list(goals(goal, batches))[: full + 1]
     for one in done:
-        play.step(one, Step.FIRST, partial(play.is_up, one))
-        play.step(one, Step.SECOND, partial(play.is_done, one))
+        roll(play, one)
     for _ in range(passes):  # the new pods of this batch come, and are never ready
         play.patch(last, half)
         play.target.sync()
@@ -302,30 +313,12 @@ def test_it_goes_back_to_the_template_of_before_within_its_bounds(
     case: tuple[Play, Goal, list[int]], full: int, half: Step, passes: int, bad: bool
 ) -> None:
     play, goal, batches = case
-    missing = max(goal.unavailable, goal.strategy is DECREASE)
     for pod in play.target.pods:
         pod.ready = pod.can = True
     play.target.sync()
-    last = [play.ready]
-
-    def watch(play: Play) -> None:
-        assert play.ready >= last[0] or play.ready >= goal.size - missing
-        assert play.there <= goal.size + (0 if goal.strategy is DECREASE else max(1, *batches))
-        last[0] = play.ready
-
-    play.target.bad = ("new",) if bad else ()
-    hold_new_template(play, goal)
-    *done, present = list(goals(goal, batches))[: full + 1]
-    for one in [] if bad else done:
-        play.step(one, Step.FIRST, partial(play.is_up, one))
-        play.step(one, Step.SECOND, partial(play.is_done, one))
-    if bad:
-        present, half = next(goals(goal, batches)), Step.FIRST
-    for _ in range(passes):
-        play.patch(present, half if play.is_up(present) else Step.FIRST)
-        play.target.sync()
-        play.target.run_pods()
-    play.before, play.watch, last = {"spec": {"image": "old"}}, watch, [play.ready]
+    present = half_way(case, full, half, passes, bad)
+    watch_ready(play, goal, goal.size + (0 if goal.strategy is DECREASE else max(1, *batches)))
+    play.before = {"spec": {"image": "old"}}
     play.step(present, Step.REVERT, lambda: play.counts(present) == replace(play.counts(present), upgraded=0))
     play.settle(present, Step.REVERT)
     assert [pod.revision for pod in play.target.pods] == ["old"] * goal.size
@@ -347,36 +340,24 @@ def test_the_content_of_before_comes_back_half_way(
 ) -> None:
     """What is there of it already counts: it is neither doubled nor waited for."""
     play, goal, batches = case
-    missing = max(goal.unavailable, goal.strategy is DECREASE)
     for pod in play.target.pods:
         pod.ready = pod.can = True
     play.target.sync()
-    ready = [play.ready]
-
-    def watch(play: Play) -> None:
-        assert play.ready >= ready[0] or play.ready >= goal.size - missing
-        assert play.there <= goal.size + (0 if goal.strategy is DECREASE else max(batches))
-        ready[0] = play.ready
-
-    def full(one: Goal) -> None:
-        play.step(one, Step.FIRST, partial(play.is_up, one))
-        play.step(one, Step.SECOND, partial(play.is_done, one))
-
-    play.watch = watch
+    watch_ready(play, goal, goal.size + (0 if goal.strategy is DECREASE else max(batches)))
     for image, whole, passes in between:
         hold_new_template(play, goal, image)
         play.step(goal, Step.HOLD, lambda: play.counts(goal).observed)
         *done, present = list(goals(goal, batches))[: whole + 1]
         for one in done:
-            full(one)
+            roll(play, one)
         for _ in range(passes):
             play.patch(present, Step.FIRST)
             play.target.sync()
-            watch(play)
+            play.watch(play)
     hold_new_template(play, goal, last)
     play.step(goal, Step.HOLD, lambda: play.counts(goal).observed)
     for one in goals(goal, batches):
-        full(one)
+        roll(play, one)
     play.watch = lambda _: None
     play.settle(goal, Step.RELEASE)
     assert [pod.revision for pod in play.target.pods] == [last] * goal.size
