@@ -113,6 +113,7 @@ def _with_runs_done(state: FleetState) -> FleetState:
                 binding,
                 resource_snapshot=run.snapshot,
                 override_labels=labels.get(binding.cluster, ()),
+                apply_strategy=run.status.apply_strategy,
                 **contents[binding.cluster]._asdict(),
             )
             if binding.cluster in updates and is_active(binding)

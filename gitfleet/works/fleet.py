@@ -160,6 +160,12 @@ def _done(record: PlacementRecord, state: FleetState, current: tuple[OverrideSna
         if not is_active(binding):
             continue
         content = target.contents.get(binding.cluster, ClusterContent())
-        labels = target.labels.get(binding.cluster, ())
-        bindings.append(replace(binding, resource_snapshot=latest.name, override_labels=labels, **content._asdict()))
+        moved = replace(
+            binding,
+            resource_snapshot=latest.name,
+            override_labels=target.labels.get(binding.cluster, ()),
+            apply_strategy=record.placement.strategy.apply_strategy,
+            **content._asdict(),
+        )
+        bindings.append(moved)
     return replace(record, bindings=tuple(bindings))

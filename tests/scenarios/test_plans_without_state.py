@@ -154,6 +154,11 @@ def external_from_now_on(world: World) -> None:
     world.commit(web(strategy={"type": "External"}), app(image="app:2"))
 
 
+def reports_only_from_now_on(world: World) -> None:
+    strategy = {**A_QUARTER, "applyStrategy": {"type": "ReportDiff"}}
+    world.commit(web(strategy=strategy), app(image="app:2"))
+
+
 def another_number(world: World) -> None:
     world.commit(shop(4))
 
@@ -180,6 +185,7 @@ CHANGES: dict[Callable[[World], None], tuple[str, str]] = {
     override_added: ("now 1, later 3", ""),
     strategy_changed: ("now 2, later 2", ""),
     external_from_now_on: ("now 0, later 0", ""),
+    reports_only_from_now_on: ("now 0, later 0", ""),
     another_number: ("now 0, later 0", "MassRemoval"),
     an_approval_is_required: ("now 0, later 0", "ApprovalRequired"),
 }
@@ -266,7 +272,11 @@ def test_a_placement_that_only_reports_has_nothing_in_a_base() -> None:
     one = builders.pick_fixed("c1")
     reports = builders.placement("other", selectors=[builders.select_namespace("other")], policy=one, strategy=strategy)
     world.roll_out(builders.namespace("other"), builders.config_map("other", "settings"), reports)
-    document, with_state = plans_of(world, lambda world: world.commit(remove=[reports]))
+
+    def change(world: World) -> None:
+        world.commit(remove=[reports])
+
+    document, with_state = plans_of(world, change)
     assert compared(document) == compared(with_state)
     assert document["holds"] == []
 

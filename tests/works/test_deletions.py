@@ -13,6 +13,7 @@ from gitfleet.api.objects import Manifest
 from gitfleet.api.overrides import JsonPatch, OverridePlacement
 from gitfleet.api.placements import Placement
 from gitfleet.api.snapshots import OverrideSnapshot
+from gitfleet.api.strategies import ApplyStrategy, ApplyStrategyType, RolloutStrategy
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.works import deletions_of, state_when_done, target_contents
@@ -113,6 +114,9 @@ def test_when_all_is_done_every_picked_cluster_has_the_newest_and_no_other_is_bo
     (east,) = done(record, WEB, failures=failures)
     assert (east.resource_overrides, east.override_labels) == (("web/few-1", "web/other-4"), (("region", "eu"),))
     assert done(record, failures=failures) is record.bindings
+    reports = RolloutStrategy(apply_strategy=ApplyStrategy(type=ApplyStrategyType.REPORT_DIFF))
+    (east,) = done(replace(record, placement=replace(record.placement, strategy=reports)), WEB, failures=failures)
+    assert east.apply_strategy == reports.apply_strategy
     gone = replace(record, placement=replace(record.placement, deleting=NOW))
     assert done(gone, WEB, failures=failures) == () and not failures.found
     odd: Any = (object(),)
