@@ -23,6 +23,7 @@ _HEADER_BYTES = 200
 _MOST_READINGS = 3
 """The head of a branch that is not here yet, and a commit that is no head, each cost one reading more."""
 _REMOTE_HEAD = "refs/gitfleet/head"
+_REVISION_HINT = "Give a branch, a tag or a commit id: `git rev-parse` prints the id of any revision."
 _COMMITS = "refs/gitfleet/commits/"
 """Where the mirror keeps commits that were fetched by their ids."""
 
@@ -73,7 +74,7 @@ class GitReader:
             if any(sign in revision for sign in ("~", "^", "@{")):
                 raise BadInput(
                     f"{revision[:80]!r} counts from another revision, which is not read here.",
-                    hint="Give a branch, a tag or a commit id: `git rev-parse` prints the id of any revision.",
+                    hint=_REVISION_HINT,
                 )
             if revision != "HEAD":
                 names.check_branch(revision)
@@ -83,7 +84,7 @@ class GitReader:
             oid = self._commit_of(target) if self._connection.fetch_ref(source, target) else None
         if oid is None:
             message = f"{self._connection.shown} has no branch, tag or commit {revision[:80]!r}."
-            raise BadInput(message, hint="Give a branch, a tag or a commit id.")
+            raise BadInput(message, hint=_REVISION_HINT)
         return oid
 
     def list_tree(self, commit: str, under: str = "") -> Mapping[str, TreeEntry]:
