@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from gitfleet.api import write
 from gitfleet.api.clusters import CLUSTER_GROUP, MemberCluster
@@ -208,22 +208,27 @@ class History:
 def rollout_of(record: RolloutRecord) -> WorkloadRollout:
     """Return the rollout that was accepted last, as it would be written."""
     rollout: WorkloadRollout
-    shared: Any = {
-        "key": record.key,
-        "kind": record.kind,
-        "rollout_plan": record.rollout_plan,
-        "clusters": record.clusters_selector,
-        "order": record.order,
-    }
     if record.target_ref is not None:
-        rollout = RolloutTrait(target_ref=record.target_ref, source_ref=record.source_ref, **shared)
+        rollout = RolloutTrait(
+            key=record.key,
+            kind=record.kind,
+            target_ref=record.target_ref,
+            source_ref=record.source_ref,
+            rollout_plan=record.rollout_plan,
+            clusters=record.clusters_selector,
+            order=record.order,
+        )
     elif record.placement_ref is not None:
         rollout = AppRollout(
+            key=record.key,
+            kind=record.kind,
             placement_ref=record.placement_ref,
             target_revision=record.target_revision,
             source_revision=record.source_revision,
             component_list=record.component_list,
-            **shared,
+            rollout_plan=record.rollout_plan,
+            clusters=record.clusters_selector,
+            order=record.order,
         )
     else:
         raise ValueError(DesiredText.RECORD_NAMES_NEITHER_WORKLOAD_NOR(record=record.key))

@@ -7,7 +7,9 @@ import pytest
 from gitfleet.desired import read_desired
 from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.texts import FormatsText
+from tests.builders import to_yaml
 from tests.desired.commits import request_of
+from tests.folders import FOLDER, PROD, REST, folder
 from tests.texts import part
 
 GROUP = "apiVersion: placement.kubernetes-fleet.io/v1beta1\n"
@@ -202,6 +204,21 @@ def test_replicas_beside_an_autoscaler(scaler: str, name: str, spec: str, config
     wanted = DesiredText.SET_BY_SCALER_TOO(scaler=f"{kind}/web/web")
     assert [(fault.severity, fault.line, fault.message) for fault in found] == (
         [("warning", 4, wanted)] if kind else []
+    )
+
+
+@pytest.mark.parametrize("path", ["prod", "base"])
+def test_replicas_beside_an_autoscaler_of_the_same_variant_only(path: str) -> None:
+    files = {
+        **WEB,
+        f"resources/web/{FOLDER}": to_yaml(folder("web", ("prod", "prod", PROD), REST)),
+        "resources/web/base/web.yaml": scaled("replicas: 3, "),
+        "resources/web/prod/web.yaml": scaled(""),
+        f"resources/web/{path}/hpa.yaml": HPA.replace("NAME", "web"),
+    }
+    faults = read_desired(request_of(files)).faults
+    assert [fault.path for fault in faults if fault.field == "spec.replicas"] == (
+        ["resources/web/base/web.yaml"] if path == "base" else []
     )
 
 

@@ -64,14 +64,24 @@ def budget_warnings(commit: Commit) -> Iterator[Refusal]:
 
 def scaled_warnings(commit: Commit) -> Iterator[Refusal]:
     """Warn of workloads whose manifest has a number of replicas that an autoscaler of the repo sets, too, unless the
-    FleetConfig leaves that field alone."""
+    FleetConfig leaves that field alone. A cluster never has two variants of one Folder."""
     scalers = scalers_of(commit.manifests)
+    variants: dict[tuple[str, ...], list[Manifest]] = {}
+    for manifest in commit.manifests if scalers else ():
+        variants.setdefault(_variant(manifest), []).append(manifest)
+    scalers_by_variant = {variant: scalers_of(manifests) for variant, manifests in variants.items()}
+    shared = scalers_by_variant.get((), {})
     rules = [rule for rule in commit.config.ignore_differences if "/spec/replicas" in rule.json_pointers]
     for item, manifest in commit.of(Manifest) if scalers else ():
-        scaler, spec = scalers.get(manifest.key.identity), manifest.body.get("spec")
+        beside = {**scalers_by_variant[_variant(manifest)], **shared} if manifest.variants else scalers
+        scaler, spec = beside.get(manifest.key.identity), manifest.body.get("spec")
         has_replicas = isinstance(spec, Mapping) and spec.get("replicas") is not None
         if scaler is not None and has_replicas and not any(rule.matches(manifest.key) for rule in rules):
             yield item, (("spec", "replicas"), DesiredText.SET_BY_SCALER_TOO(scaler=scaler.key))
+
+
+def _variant(manifest: Manifest) -> tuple[str, ...]:
+    return (manifest.folder, *manifest.variants) if manifest.variants else ()
 
 
 def exported_warnings(commit: Commit) -> Iterator[Refusal]:

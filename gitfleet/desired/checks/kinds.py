@@ -38,13 +38,14 @@ def unknown_selected_kinds(commit: Commit) -> Iterator[Refusal]:
 
 
 def unknown_overridden_kinds(commit: Commit) -> Iterator[Refusal]:
-    """Refuse overrides for a kind or version that nobody knows. Objects in envelopes may be overridden too."""
-    if overrides := commit.of(Override):
+    """Refuse overrides for a kind or version that nobody knows. Objects in envelopes may be overridden too; envelopes
+    are opened only for kinds that are not known otherwise."""
+    overrides, kinds = commit.of(Override), commit.kinds
+    if any(note for _, override in overrides for note in _unknown_overridden(override, kinds)):
         wrapped = (key for keys in carried(commit.manifests).values() for key in keys or ())
         kinds = kinds_with(commit.manifests, wrapped)
-        for item, override in overrides:
-            at = ("spec", override.selectors_field)
-            yield from noted(item, (note for _, note in _unknown(override.resources, at, kinds)))
+    for item, override in overrides:
+        yield from noted(item, _unknown_overridden(override, kinds))
 
 
 def selector_warnings(commit: Commit) -> Iterator[Refusal]:
@@ -165,6 +166,10 @@ def _unknown(selected: Iterable[_Selected], at: Location, kinds: KnownKinds) -> 
 
 def _unknown_selected(placement: Placement, kinds: KnownKinds) -> Iterator[tuple[ResourceSelector, Break]]:
     return _unknown(placement.selectors, ("spec", "resourceSelectors"), kinds)
+
+
+def _unknown_overridden(override: Override, kinds: KnownKinds) -> Iterator[Break]:
+    return (note for _, note in _unknown(override.resources, ("spec", override.selectors_field), kinds))
 
 
 def _named(selector: ResourceSelector) -> tuple[str, str, str]:
