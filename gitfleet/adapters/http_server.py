@@ -158,11 +158,11 @@ class _Connection(BaseHTTPRequestHandler):
         if length is None:
             return b""
         if not (length.isascii() and length.isdigit() and len(length) < 16):
-            return sentence_response(400, AdaptersText.CONTENT_LENGTH_NO_NUMBER())
+            return sentence_response(400, AdaptersText.REQUEST_CANNOT_READ())
         if int(length) > MOST_BODY_BYTES:
             return sentence_response(413, AdaptersText.BODY_LARGER(most=MOST_BODY_BYTES))
         body = self.head.file.read(int(length))
-        return body if len(body) == int(length) else sentence_response(400, AdaptersText.BODY_ENDED_EARLY())
+        return body if len(body) == int(length) else sentence_response(400, AdaptersText.REQUEST_CANNOT_READ())
 
     def _respond(self, response: HttpResponse) -> None:
         self.close_connection, self.request_version = True, self.protocol_version

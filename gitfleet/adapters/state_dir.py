@@ -118,7 +118,7 @@ class StateDirectory:
 
     def remove_branch(self, branch: str, expected: str) -> None:
         """BadInput: the folder stays, and the repository's branches are only read."""
-        raise BadInput(AdaptersText.NO_BRANCH_REMOVED(branch=branch))
+        raise BadInput(AdaptersText.ONLY_STATE_BRANCH_WRITTEN(branch=branch))
 
     def _observe(self) -> None:
         """Read the folder while nobody writes to it; one that may only be read is read all the same."""

@@ -10,7 +10,6 @@ class AdaptersText(TextTable):
 
     ANOTHER_MAC = "has another MAC than its values give: it was changed after it was encrypted, or has a value outside of data and stringData that SOPS reads in another way (put it in quotes); correct it with `sops edit`"
     BEING_WRITTEN = "{folder} is being written by another process"
-    BODY_ENDED_EARLY = "the body ended early"
     BODY_LARGER = "the body is larger than {most} bytes"
     CACHE_FOLDER_CANNOT_MADE = "the cache folder {folder} cannot be made: {why}"
     CANNOT_USED = "{folder} cannot be used: {why}"
@@ -23,7 +22,6 @@ class AdaptersText(TextTable):
     CONNECTION_ENDED_ERROR = "a connection ended with an error"
     CONNECTION_FAILED = "the connection failed ({name})"
     CONTENT_LENGTH_NEEDED = "a Content-Length is needed"
-    CONTENT_LENGTH_NO_NUMBER = "the Content-Length is no number"
     DASK_SCHEDULER_GONE = "the Dask scheduler at {address} is gone"
     DASK_SCHEDULER_NOT_ANSWER = "the Dask scheduler at {address} does not answer"
     ENCRYPTED_FOR_OTHERS = "is encrypted for {recipients}, and none of the keys in {file} is one of these"
@@ -46,7 +44,6 @@ class AdaptersText(TextTable):
     NAME_CANNOT_RESOLVED = "its name cannot be resolved"
     NAME_FOLDER_CACHE_DIR = "name a folder that can be written with --cache-dir"
     NEEDS_TEMPORARY_DIRECTORY = "{name} needs a temporary directory: {why}"
-    NO_BRANCH_REMOVED = 'with --state-dir no branch is removed, "{branch}" neither'
     NO_CONNECTION = "no connection"
     NO_CONNECTION_WITHIN = "no connection within {seconds:g} s"
     NO_HELM = (

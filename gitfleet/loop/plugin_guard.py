@@ -65,7 +65,7 @@ class _Worker:
 
     def call(self, label: str, work: Callable[[], Any]) -> Any:
         if self._stalled:
-            raise PluginStalled(LoopText.NOT_RETURN_WITHIN_EARLIER(stalled=self._stalled, timeout=self._timeout))
+            raise PluginStalled(LoopText.NOT_RETURN_WITHIN(what=self._stalled, timeout=self._timeout))
         future = Future[Any]()
         self._calls.put((work, future))
         wait([future], self._timeout)

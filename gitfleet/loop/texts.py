@@ -34,7 +34,6 @@ class LoopText(TextTable):
     NOT_MOVED_PROCESS_NOT_LEAD = "{branch} is not moved: this process does not lead any more"
     NOT_RELEASED = "is not released"
     NOT_RETURN_WITHIN = "{what} did not return within {timeout:g} s"
-    NOT_RETURN_WITHIN_EARLIER = "{stalled} did not return within {timeout:g} s earlier"
     NO_CLUSTERS = "it has no clusters"
     NO_LEADER_ELECTION = "%s; there is no leader election"
     NO_RECONCILE_SUCCEEDED_YET = "no reconcile has succeeded yet"

@@ -9,7 +9,6 @@ class ServingText(TextTable):
     """A code, and its sentence with the names of the values in it."""
 
     ADD_ONE_LEAVE_NOTIFY_OUT = "add one, or leave --notify out"
-    CANNOT_READ_3 = "{file} cannot be read: {strerror}"
     FLEET_RECONCILED_ALL_SAME = "{error}; {until}, the fleet is reconciled all the same"
     FOLLOWS_WHSEC_NO_BASE64 = "{where}: what follows whsec_ is no base64"
     HOLDS_NO_WEBHOOK_SECRET = "{where} holds no webhook secret: one on each line, of {shortest} characters at least"

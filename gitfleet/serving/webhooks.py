@@ -17,7 +17,6 @@ import threading
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
 from gitfleet.errors import BadInput, GitfleetError
@@ -58,17 +57,6 @@ def secrets_in(content: bytes, where: str) -> tuple[bytes, ...]:
         if secret.startswith(SIGNING_TOKEN) and _key_of(secret) is None:
             raise BadInput(ServingText.FOLLOWS_WHSEC_NO_BASE64(where=where))
     return secrets
-
-
-def secrets_of(file: Path) -> tuple[bytes, ...]:
-    """The secrets that a file has now: whoever replaces them need not restart the process. BadInput as `secrets_in`,
-    and for a file that cannot be read."""
-    try:
-        with file.open("rb") as opened:
-            content = opened.read(MOST_SECRET_BYTES + 1)
-    except OSError as error:
-        raise BadInput(ServingText.CANNOT_READ_3(file=file, strerror=error.strerror)) from error
-    return secrets_in(content, str(file))
 
 
 def is_signed(provider: str, headers: Mapping[str, str], body: bytes, secrets: Collection[bytes], now: float) -> bool:

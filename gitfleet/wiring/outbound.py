@@ -21,10 +21,9 @@ from gitfleet.formats.hooks import misspelt_hook
 from gitfleet.loop.workspace import Workspace
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.ports.metric_providers import MetricProvider, MetricProviderAccess, MetricProviderFactory
-from gitfleet.serving.webhooks import secrets_of
 from gitfleet.settings import OutboundSettings
 from gitfleet.wiring.plugins import loaded_from
-from gitfleet.wiring.publishers import bytes_of
+from gitfleet.wiring.publishers import bytes_of, webhook_secrets
 from gitfleet.wiring.texts import WiringText
 
 log = logging.getLogger(__name__)
@@ -37,7 +36,7 @@ _MOST_TOKEN_BYTES: Final = 64 * 1024
 def calling_out(workspace: Workspace, settings: OutboundSettings) -> Iterator[CallQueue]:
     """While this lasts, the workspace's driver has what makes the calls of rollouts, to the hosts of the settings
     alone; an answer wakes the loop. BadInput for a file that cannot be used now; later it makes calls fail."""
-    signing = partial(secrets_of, settings.secret_file) if settings.secret_file is not None else tuple[bytes, ...]
+    signing = partial(webhook_secrets, settings.secret_file) if settings.secret_file is not None else tuple[bytes, ...]
     tokens = tuple((origin, partial(_token_of, file)) for origin, file in settings.metric_tokens)
     context = partial(_context, settings.ca_file)
     for check in (signing, *(read for _, read in tokens), *((context,) if settings.ca_file is not None else ())):

@@ -29,6 +29,7 @@ from gitfleet.ports.notifiers import Notifier, NotifierAccess, NotifierFactory
 from gitfleet.ports.publishers import Publisher
 from gitfleet.serving.forge import ForgePublisher, ForgeThread
 from gitfleet.serving.notifications import Notifications
+from gitfleet.serving.webhooks import MOST_SECRET_BYTES, secrets_in
 from gitfleet.settings import ForgeSettings, Settings
 from gitfleet.wiring.plugins import loaded_from
 from gitfleet.wiring.texts import WiringText
@@ -112,6 +113,11 @@ def bytes_of(path: Path, shown: str = "", most: int = -1) -> bytes:
             return opened.read(most)
     except OSError as error:
         raise BadInput(WiringText.CANNOT_READ(file=shown or path, why=error.strerror)) from error
+
+
+def webhook_secrets(file: Path) -> tuple[bytes, ...]:
+    """The secrets that a file has now: whoever replaces them need not restart the process. BadInput as `secrets_in`."""
+    return secrets_in(bytes_of(file, most=MOST_SECRET_BYTES + 1), str(file))
 
 
 @contextmanager

@@ -29,8 +29,9 @@ from gitfleet.loop.pulse import Phases
 from gitfleet.loop.workspace import Workspace
 from gitfleet.ports.http import HttpHandler
 from gitfleet.serving.endpoints import Counting, count_events, count_reconciles, gauges_of, metrics_page, probes, routes
-from gitfleet.serving.webhooks import Receiver, secrets_of
+from gitfleet.serving.webhooks import Receiver
 from gitfleet.settings import ElectionSettings, HttpSettings, Settings
+from gitfleet.wiring.publishers import webhook_secrets
 from gitfleet.wiring.texts import WiringText
 
 log = logging.getLogger(__name__)
@@ -50,7 +51,7 @@ def served(
     reads = {**probes(pulse, workspace.wake, clock), "/metrics": metrics_page(metrics.page)}
     posts: dict[str, HttpHandler] = {}
     for provider, file in http.webhooks:
-        secrets = partial(secrets_of, file)
+        secrets = partial(webhook_secrets, file)
         secrets()  # what cannot be used ends the process at its start
         receiver = Receiver(
             provider=provider, secrets=secrets, hint=workspace.wake.trigger, clock=clock, metrics=metrics

@@ -152,14 +152,14 @@ def test_a_pass_never_waits_and_an_answer_wakes_the_loop(world: World) -> None:
 
 def test_another_attempt_is_another_call_and_what_is_forgotten_begins_again(world: World) -> None:
     world.hooks.replies["a"] = NoResponse(
-        NotifyText.NOT_ANSWER_2(host="hooks.example", error="no connection"), passing=True
+        NotifyText.NOT_ANSWER(host="hooks.example", error="no connection"), passing=True
     )
     world.queue.start([webhook("a")])
     failed = WebhookAnswer(
         id="a",
         at=AT,
         outcome=WebhookOutcome.FAILED,
-        message=NotifyText.NOT_ANSWER_2(host="hooks.example", error="no connection"),
+        message=NotifyText.NOT_ANSWER(host="hooks.example", error="no connection"),
     )
     assert replace(world.of("a"), at=AT) == failed
     del world.hooks.replies["a"]

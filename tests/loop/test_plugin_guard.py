@@ -71,7 +71,7 @@ def test_one_that_hung_is_not_asked_again_and_gets_no_second_thread() -> None:
     threads = threading.active_count()
     again: Any = make({"hang": True})
     assert again is plugin
-    with pytest.raises(PluginStalled, match=LoopText.NOT_RETURN_WITHIN_EARLIER(stalled="filter", timeout=0.05)):
+    with pytest.raises(PluginStalled, match=LoopText.NOT_RETURN_WITHIN(what="filter", timeout=0.05)):
         again.filter(None, None)
     assert threading.active_count() == threads
 

@@ -18,7 +18,7 @@ from gitfleet.simulation.clock import ManualClock
 from gitfleet.views import Occasion
 from tests.loop.test_pulse import Counted
 
-GONE = DestinationUnavailable(NotifyText.NOT_ANSWER_2(host="hooks.example.com", error="no connection"))
+GONE = DestinationUnavailable(NotifyText.NOT_ANSWER(host="hooks.example.com", error="no connection"))
 
 
 @dataclass

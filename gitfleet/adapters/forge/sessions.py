@@ -38,7 +38,7 @@ def origin_of(url: str) -> tuple[str, str, int]:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise BadInput(ForgeText.URL_FORGE_CANNOT_READ(), hint=_URL_HINT) from None
+        raise BadInput(ForgeText.URL_FORGE_NO_HTTP_HTTPS(), hint=_URL_HINT) from None
     scheme, host = parts.scheme.lower(), (parts.hostname or "").lower()
     if scheme not in ("http", "https") or not host or parts.username is not None or parts.password is not None:
         raise BadInput(ForgeText.URL_FORGE_NO_HTTP_HTTPS(), hint=_URL_HINT)

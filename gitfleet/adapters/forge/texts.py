@@ -26,5 +26,4 @@ class ForgeText(TextTable):
     REFUSES_TOKEN = "refuses the token: {status}{why}"
     THE_FORGE = "the forge {host} {why}"
     THE_FORGE_REQUEST = "the forge {host} {why} ({request})"
-    URL_FORGE_CANNOT_READ = "the URL of the forge cannot be read"
     URL_FORGE_NO_HTTP_HTTPS = "the URL of the forge is no http or https URL of a host"

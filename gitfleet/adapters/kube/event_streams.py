@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, TypeVar
 
-from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.ports.transport import OpenStream
 
@@ -58,7 +57,7 @@ class Lines:
         *whole, unfinished = self._line.split(b"\n")
         self._line = unfinished
         if len(unfinished) > LONGEST_LINE or any(len(line) > LONGEST_LINE for line in whole):
-            raise NotAResponse(KubeText.LINE_LONGER_MIB(longest_line=LONGEST_LINE >> 20))
+            raise NotAResponse
         return [bytes(line) for line in whole if line]
 
     def _next_chunk(self) -> bool:
@@ -74,12 +73,12 @@ class Lines:
         end = raw.find(b"\r\n")
         if end < 0:
             if len(raw) > _LONGEST_SIZE:
-                raise NotAResponse(KubeText.SIZE_CHUNK_MISSING())
+                raise NotAResponse
             return False
         size = bytes(raw[:end]).partition(b";")[0].strip()
         del raw[: end + 2]
         if not size or len(size) > 8 or size.strip(b"0123456789abcdefABCDEF"):
-            raise NotAResponse(KubeText.SIZE_CHUNK_NO_NUMBER())
+            raise NotAResponse
         self._awaited_bytes = int(size, 16) + 2
         self.over = self._awaited_bytes == 2
         return bool(raw)

@@ -71,13 +71,11 @@ class ExecLogin:
                 largest_output=LARGEST_OUTPUT,
             )
         except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else KubeText.NUL_BYTE_ARGUMENTS()
+            reason = getattr(error, "strerror", None) or error
             hint = KubeText.INSTALL_OR_PUT_ON_PATH()
             raise MissingPart(KubeText.CREDENTIAL_PLUG_CANNOT_RUN(name=name, why=reason), hint=hint) from error
         if done.too_slow:
             raise MissingPart(KubeText.CREDENTIAL_PLUG_NOT_ANSWER(name=name, seconds=self.timeout_seconds))
-        if done.too_much:
-            raise MissingPart(KubeText.CREDENTIAL_PLUG_PRINTS_MORE(name=name, most=LARGEST_OUTPUT >> 20))
         if done.code != 0:
             complaint = masked(done.errors[-_SHOWN_COMPLAINT:].decode(errors="replace"), self.environment.values())
             raise Forbidden(KubeText.CREDENTIAL_PLUG_FAILED(name=name, code=done.code, complaint=complaint))

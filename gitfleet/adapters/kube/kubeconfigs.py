@@ -149,7 +149,7 @@ class Kubeconfig:
             raise BadInput(KubeText.WANTS_CREDENTIAL_PLUG(source=self.source, version=version))
         arguments = plugin.get("args") or []
         if not isinstance(arguments, list) or not all(isinstance(argument, str) for argument in arguments):
-            raise BadInput(KubeText.EXEC_ARGS_MUST_LIST_STRINGS(source=self.source))
+            raise BadInput(KubeText.MUST_LINE_PLAIN_TEXT(source=self.source, field="exec.args"))
         variables = _mappings(plugin.get("env") or [], f"{self.source}: exec.env")
         info = {k: v for k, v in cluster.items() if k in ("server", "tls-server-name", "certificate-authority-data")}
         return ExecLogin(
@@ -213,7 +213,7 @@ class Kubeconfig:
     def _ascii(self, part: Mapping[str, Any], field: str) -> str:
         value = self._text(part, field) or ""
         if not value.isascii():
-            raise BadInput(KubeText.GOES_INTO_HEADER(source=self.source, field=field))
+            raise BadInput(KubeText.MUST_LINE_PLAIN_TEXT(source=self.source, field=field))
         return value
 
 

@@ -73,10 +73,9 @@ class FileLogin:
         if self._login is None:
             try:
                 header = bearer_header(self.path.read_text(encoding="utf-8").strip())
-            except OSError as error:
-                raise MissingPart(KubeText.TOKEN_FILE_KUBECONFIG_CANNOT_READ(strerror=error.strerror)) from error
-            except ValueError as error:
-                raise MissingPart(KubeText.TOKEN_FILE_KUBECONFIG_HOLDS_NO()) from error
+            except (OSError, ValueError) as error:
+                why = getattr(error, "strerror", None) or KubeText.TOKEN_NO_SPACES()
+                raise MissingPart(KubeText.TOKEN_FILE_KUBECONFIG_CANNOT_READ(error=why)) from error
             headers = {**self.base.headers, "Authorization": header}
             self._login = Login(headers=headers, certificate=self.base.certificate, key=self.base.key)
         return self._login

@@ -97,16 +97,14 @@ def other_object(body: JsonObject, key: ObjectKey, *, namespaced: bool) -> str:
     differ. No value of it is repeated.
     """
     metadata: Any = body.get("metadata")
-    if not isinstance(metadata, Mapping):
-        return KubeText.SERVER_ANSWERED_OBJECT_WITHOUT_METADATA()
-    for name, type_ in (("uid", str), ("resourceVersion", str), ("generation", int)):
-        if not isinstance(metadata.get(name), type_ | None):
-            return KubeText.SERVER_ANSWERED_OBJECT_WHOSE_METADATA(name=name)
+    metadata = metadata if isinstance(metadata, Mapping) else {}
+    types = (("uid", str), ("resourceVersion", str), ("generation", int))
+    sound = all(isinstance(metadata.get(name), type_ | None) for name, type_ in types)
     version = body.get("apiVersion", key.api_version)
     group = version.rpartition("/")[0] if isinstance(version, str) else None
     actual = (group, body.get("kind", key.kind), metadata.get("name"), metadata.get("namespace") or "")
     expected = (key.group, key.kind, key.name, key.namespace if namespaced else "")
-    return "" if actual == expected else KubeText.SERVER_ANSWERED_ANOTHER_OBJECT()
+    return "" if sound and actual == expected else KubeText.SERVER_ANSWERED_ANOTHER_OBJECT()
 
 
 def doubtful_404(response: Response, key: ObjectKey, plural: str) -> str:

@@ -13,7 +13,6 @@ from typing import Final
 
 from gitfleet.adapters.kube.client import KubeClient
 from gitfleet.adapters.kube.event_streams import EventStream, EventStreams
-from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.watch_requests import BegunWatch
 from gitfleet.adapters.kube.watched_cluster import (
     PROPERTY_KINDS,
@@ -211,7 +210,7 @@ class KubeWatching:
     def _go_on(self, watched: WatchedCluster, kind: WatchedKind, now: float, *, lasting: bool) -> None:
         """Open it again; not at once where that would go on for ever, as it has just been opened."""
         if lasting and now - kind.opened < SHORT_LIFE:
-            self._fail(watched, KubeText.ENDED_ONCE(), now)
+            self._fail(watched, "ended at once", now)
         else:
             self._begin(watched, now)
 

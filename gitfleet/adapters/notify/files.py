@@ -31,7 +31,7 @@ def _url_fault(text: str) -> str | None:
         parts = urlsplit(text)
         host, sound = parts.hostname or "", parts.port != 0 and parts.username is None and not parts.fragment
     except ValueError:
-        return NotifyText.CANNOT_READ_URL()
+        return NotifyText.MUST_HTTPS_URL_HOST()
     if parts.scheme not in ("http", "https") or not host or not sound or not text.isascii() or not text.isprintable():
         return NotifyText.MUST_HTTPS_URL_HOST()
     return NotifyText.LINK_LOCAL_ADDRESS() if is_refused(host) else None

@@ -49,7 +49,7 @@ class Mail:
         except ssl.SSLError:
             raise DestinationUnavailable(NotifyText.CERTIFICATE_NOT_ACCEPTED(host=file.host)) from None
         except (smtplib.SMTPException, OSError) as error:
-            raise DestinationUnavailable(NotifyText.NOT_ANSWER(host=file.host, name=type(error).__name__)) from None
+            raise DestinationUnavailable(NotifyText.NOT_ANSWER(host=file.host, error=type(error).__name__)) from None
 
 
 def mail_of(file: MailFile, message: NotificationMessage) -> EmailMessage:

@@ -8,7 +8,6 @@ from gitfleet.formats.text_table import TextTable
 class NotifyText(TextTable):
     """A code, and its sentence with the names of the values in it."""
 
-    CANNOT_READ_URL = "cannot be read as a URL; correct it"
     CANNOT_USED = "{where} cannot be used: {why}"
     CERTIFICATE_NOT_ACCEPTED = "{host}: its certificate was not accepted"
     FILE_DESTINATION = "the file {file} of destination {access}"
@@ -21,8 +20,7 @@ class NotifyText(TextTable):
     MUST_HTTPS_URL_HOST = "must be an https URL of a host, without a user; correct it"
     MUST_LEAST_CHARACTERS = "must have at least {shortest_secret} characters; openssl rand -hex 32 makes a good one"
     MUST_STARTTLS_IMPLICIT_WHERE_PASSWORD = "must be starttls or implicit where a password is sent"
-    NOT_ANSWER = "{host} does not answer ({name})"
-    NOT_ANSWER_2 = "{host} does not answer: {error}"
+    NOT_ANSWER = "{host} does not answer: {error}"
     NO_TLS_NO_LOGIN = "{host} has no TLS or no login, which its file asks for"
     REDIRECTS_ANOTHER_ADDRESS = "{host} redirects to another address, which is not followed: name that one"
     REFUSES_IT_WITH = "{host} refuses it with {code}"

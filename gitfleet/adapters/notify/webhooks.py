@@ -66,7 +66,7 @@ def post(file: SlackFile, body: bytes, headers: Mapping[str, str]) -> None:
     except BadInput as error:
         raise BadInput(f"{host}: {error}") from error
     except NoResponse as error:
-        raise DestinationUnavailable(NotifyText.NOT_ANSWER_2(host=host, error=error)) from None
+        raise DestinationUnavailable(NotifyText.NOT_ANSWER(host=host, error=error)) from None
     status, after = answered.status, answered.headers.get("Retry-After", "")
     if status in _BUSY or status >= 500:
         raise DestinationUnavailable(f"{host} answers {status}", after=float(after) if after.isdecimal() else None)

@@ -65,13 +65,12 @@ class AllowedHttp:
 
     def _allowed_url(self, text: str) -> Url:
         """The URL as the connection will read it, so that there is one reading of its host."""
-        if not text.isascii() or not text.isprintable() or "\\" in text or len(text) > _MOST_URL:
-            raise BadInput(OutboundText.URL_CHARACTERS_NO_URL())
+        plain = text.isascii() and text.isprintable() and "\\" not in text and len(text) <= _MOST_URL
         try:
-            url = parse_url(text)
+            url = parse_url(text if plain else "")
             host = plain_host(url.host or "")
         except (LocationParseError, ValueError):
-            raise BadInput(OutboundText.URL_CANNOT_READ()) from None
+            raise BadInput(OutboundText.URL_MUST_BEGIN()) from None
         whole = host and url.auth is None and url.port != 0 and url.fragment is None
         if url.scheme not in ("http", "https") or not whole:
             raise BadInput(OutboundText.URL_MUST_BEGIN())

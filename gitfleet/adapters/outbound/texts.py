@@ -26,7 +26,5 @@ class OutboundText(TextTable):
     REDIRECTS_ANOTHER_ADDRESS = "{host} redirects to another address, which is not followed: name that one"
     REFUSES_METRIC_TOKEN_GIVES_TOKEN = "{host} refuses it with {status}: --metric-token gives a token for a host"
     TOKEN_SCHEME_ALONE = "{host} has a token for {token_scheme} alone: ask by it, or give the token with --metric-token {scheme}://{host}=FILE"
-    URL_CANNOT_READ = "its URL cannot be read; correct it"
-    URL_CHARACTERS_NO_URL = "its URL has characters that no URL has, or too many; correct it"
     URL_MUST_BEGIN = "its URL must begin with https:// or http:// and a host, without a user or a #; correct it"
     VALUES_NAN_INF = "{lost} of {count} values: NaN or Inf, which do not count"

@@ -91,7 +91,7 @@ def test_a_plugin_is_asked_again_when_its_login_expires(tmp_path: Path) -> None:
         ("(sleep 60) & wait", MissingPart, r"did not answer in 0\.2 s"),
         ('echo \'{"status": {"token": 7}}\'', MissingPart, "did not print an ExecCredential"),
         ('echo \'{"status": {"token": "a\\nHost: b"}}\'', MissingPart, "did not print an ExecCredential"),
-        ("exec cat /dev/zero", MissingPart, "prints more than 1 MiB"),
+        ("exec cat /dev/zero", Forbidden, "failed with exit code -9"),
     ],
 )
 def test_a_plugin_that_fails(tmp_path: Path, script: str, error: type[GitfleetError], sentence: str) -> None:

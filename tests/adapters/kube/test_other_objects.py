@@ -21,10 +21,10 @@ from tests.adapters.kube.test_wire import wire
 METADATA = {"name": "cm", "namespace": "ns", "uid": "u1"}
 RIGHT = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": METADATA}
 SENTENCES = {
-    "metadata": KubeText.SERVER_ANSWERED_OBJECT_WITHOUT_METADATA(),
-    "no metadata": KubeText.SERVER_ANSWERED_OBJECT_WITHOUT_METADATA(),
-    "generation": KubeText.SERVER_ANSWERED_OBJECT_WHOSE_METADATA(name="generation"),
-    "uid": KubeText.SERVER_ANSWERED_OBJECT_WHOSE_METADATA(name="uid"),
+    "metadata": KubeText.SERVER_ANSWERED_ANOTHER_OBJECT(),
+    "no metadata": KubeText.SERVER_ANSWERED_ANOTHER_OBJECT(),
+    "generation": KubeText.SERVER_ANSWERED_ANOTHER_OBJECT(),
+    "uid": KubeText.SERVER_ANSWERED_ANOTHER_OBJECT(),
 }
 ANOTHER = KubeText.SERVER_ANSWERED_ANOTHER_OBJECT()
 OTHERS: dict[str, dict[str, Any]] = {

@@ -49,8 +49,8 @@ def link_local(host: str) -> str:
 
 
 NO_URL = "its URL "
-ODD = OutboundText.URL_CHARACTERS_NO_URL()
-UNREAD = OutboundText.URL_CANNOT_READ()
+ODD = OutboundText.URL_MUST_BEGIN()
+UNREAD = OutboundText.URL_MUST_BEGIN()
 
 
 @pytest.mark.parametrize(

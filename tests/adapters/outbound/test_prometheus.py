@@ -119,7 +119,7 @@ def test_a_frozen_server_and_one_that_is_gone(prometheus: PrometheusServer) -> N
     prometheus.process.freeze()
     try:
         with pytest.raises(
-            NoResponse, match=(f"^{host}" + NotifyText.NOT_ANSWER_2(host="", error="no response within 0\\.5 s$"))
+            NoResponse, match=(f"^{host}" + NotifyText.NOT_ANSWER(host="", error="no response within 0\\.5 s$"))
         ):
             asks.start(asked)
     finally:
@@ -129,7 +129,7 @@ def test_a_frozen_server_and_one_that_is_gone(prometheus: PrometheusServer) -> N
     port = free.getsockname()[1]
     free.close()
     with pytest.raises(
-        NoResponse, match=(f"^127\\.0\\.0\\.1:{port}" + NotifyText.NOT_ANSWER_2(host="", error="connection refused$"))
+        NoResponse, match=(f"^127\\.0\\.0\\.1:{port}" + NotifyText.NOT_ANSWER(host="", error="connection refused$"))
     ):
         provider(f"127.0.0.1:{port}").start(query(f"http://127.0.0.1:{port}", "1"))
 
