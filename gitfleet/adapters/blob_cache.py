@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 import sqlite3
 import threading
 import zlib
@@ -18,10 +17,10 @@ _FORMAT = 1
 _BUSY_SECONDS = 5.0
 _LARGEST_SHARE = 0.25
 _SUFFIXES = ("", "-wal", "-shm")
-_SCHEMA = """
-CREATE TABLE entries (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, crc INTEGER NOT NULL, value BLOB NOT NULL);
-PRAGMA user_version = 1;
-"""
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS entries"
+    " (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, crc INTEGER NOT NULL, value BLOB NOT NULL)"
+)
 _USED_BYTES = (
     "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
 )
@@ -108,8 +107,6 @@ class SqliteBlobCache:
         for file in files:
             if file.is_symlink():
                 file.unlink()
-            elif file.is_dir():
-                shutil.rmtree(file)
         os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         for path, rights in ((self._path.parent, 0o700), *((file, 0o600) for file in files)):
             with suppress(FileNotFoundError, PermissionError):  # somebody else's folder, such as /tmp, stays as it is
@@ -117,23 +114,17 @@ class SqliteBlobCache:
                     path.chmod(rights)
 
     def _prepare(self, database: sqlite3.Connection) -> None:
-        with suppress(sqlite3.OperationalError):  # somebody else may be making the very same tables
-            if database.execute("PRAGMA user_version").fetchone() == (0,):
-                database.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}COMMIT;")
-        if database.in_transaction:
-            database.rollback()
         (version,) = database.execute("PRAGMA user_version").fetchone()
-        if version == 0:
-            raise sqlite3.OperationalError("somebody else has been making the tables for too long")
-        if version != _FORMAT:
+        if version not in (0, _FORMAT):
             raise sqlite3.DatabaseError(f"format {version} instead of {_FORMAT}")
+        database.execute(_SCHEMA)
+        if version == 0:
+            database.execute(f"PRAGMA user_version = {_FORMAT}")
 
     def _recover(self, error: Exception) -> None:
         passing = not isinstance(error, sqlite3.DatabaseError) or isinstance(
             error, (sqlite3.OperationalError, sqlite3.ProgrammingError)
         )
-        if "no such" in str(error):  # the format is ours and a table is not there
-            passing = False
         _log.warning(
             "blob cache is not usable for now" if passing else "blob cache is damaged and recreated",
             extra={"path": str(self._path), "reason": str(error)},
