@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Collection
 from pathlib import Path
 
-from gitfleet.adapters.texts import AdaptersText
-from gitfleet.errors import RetryLater
 from gitfleet.formats.git_names import blob_id
 from gitfleet.ports.repos import TreeEntry
 
@@ -21,22 +18,24 @@ class FolderFiles:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._paths: dict[str, str] = {}
+        self.contents: dict[str, bytes] = {}
         self.known: dict[str, TreeEntry] = {}
 
     def observe(self) -> None:
         """Read the folder. OSError as the file system raises it."""
         files: dict[str, TreeEntry] = {}
+        contents: dict[str, bytes] = {}
         for folder, folders, names in os.walk(self._folder, onerror=_raise):
             if folder == str(self._folder):
                 folders[:], names = ([name for name in part if not name.startswith(".")] for part in (folders, names))
             for place in (Path(folder, name) for name in names):
                 if place.is_file() and not place.is_symlink():
                     content = place.read_bytes()
-                    path = place.relative_to(self._folder).as_posix()
-                    files[path] = TreeEntry("100644", blob_id(content), len(content))
+                    entry = TreeEntry("100644", blob_id(content), len(content))
+                    files[place.relative_to(self._folder).as_posix()] = entry
+                    contents[entry.oid] = content
         self.known = dict(sorted(files.items()))
-        self._paths = {entry.oid: path for path, entry in self.known.items()}
+        self.contents = contents
 
     def head(self) -> str | None:
         """What names the files as they were at the last reading; None when there were none."""
@@ -46,17 +45,6 @@ class FolderFiles:
     def has(self, path: str, content: bytes) -> bool:
         """Whether a file had this content at the last reading."""
         return path in self.known and self.known[path].oid == blob_id(content)
-
-    def read(self, oids: Collection[str]) -> dict[str, bytes]:
-        """The contents of those ids that files had at the last reading; RetryLater when one has changed since."""
-        contents: dict[str, bytes] = {}
-        for oid in oids:
-            if (path := self._paths.get(oid)) is not None:
-                content = (self._folder / path).read_bytes()
-                if blob_id(content) != oid:
-                    raise RetryLater(AdaptersText.CHANGED_WHILE_READ(path=self._folder / path))
-                contents[oid] = content
-        return contents
 
 
 def _raise(error: OSError) -> None:

@@ -74,8 +74,7 @@ class StateDirectory:
     def read_blobs(self, oids: Iterable[str], *, limit: int) -> Mapping[str, bytes]:
         """Blobs of the folder's files, and of the repository."""
         requested = set(oids)
-        with self._readable_errors():
-            contents = self._files.read(requested)
+        contents = {oid: self._files.contents[oid] for oid in requested & self._files.contents.keys()}
         missing = requested - contents.keys()
         within_limit = {oid: content for oid, content in contents.items() if len(content) <= limit}
         return {**within_limit, **(self._repo.read_blobs(missing, limit=limit) if missing else {})}
