@@ -103,8 +103,6 @@ class HttpWebhooks:
 
     def send(self, call: WebhookCall) -> WebhookReply:
         """See the port."""
-        if not call.id.isascii() or not call.id.isprintable():
-            raise BadInput(OutboundText.ID_WEBHOOK_NO_HEADER())
         body = json_bytes(call.body)
         headers = {"Idempotency-Key": call.id}
         for secret in self._secrets()[:1]:

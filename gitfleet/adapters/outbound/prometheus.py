@@ -66,13 +66,9 @@ class Prometheus(MetricProvider):
                 )
             )
         numbers = tuple(filter(math.isfinite, values))
-        if not values:
+        if not numbers:
             return MeasurementState(outcome=MetricOutcome.NO_DATA, message=OutboundText.NO_DATA_QUERY(host=reply.host))
         lost = len(values) - len(numbers)
-        if not numbers:
-            return MeasurementState(
-                outcome=MetricOutcome.NO_DATA, message=OutboundText.GIVES_NO_NUMBER(host=reply.host)
-            )
         notes = [OutboundText.VALUES_NAN_INF(lost=lost, count=len(values))] if lost else []
         warnings = document.get("warnings")
         notes += [str(note) for note in warnings[:1]] if isinstance(warnings, list) else []
