@@ -40,10 +40,7 @@ class DesiredText(FaultTable):
     ENCRYPTED_SOPS_SOPS_METADATA_MISSING = (
         "is encrypted with SOPS, and the `sops` metadata are missing; encrypt it again"
     )
-    ENCRYPTS_MORE_DATA_STRINGDATA = (
-        "encrypts more than data and stringData ({place}), which nothing can be selected by; {encrypt}"
-    )
-    ENCRYPT_FILE_AGAIN_ENCRYPTED_REGEX = "encrypt the file again with --encrypted-regex '^(data|stringData)$'"
+    ENCRYPTS_MORE_DATA_STRINGDATA = "encrypts more than data and stringData ({place}), which nothing can be selected by; encrypt the file again with --encrypted-regex '^(data|stringData)$'"
     FILES_FOLDER_NOT_READ = (
         "does not use {files} beside it; name them here, move them to another folder, or ignore them in {ignore_file}"
     )
@@ -62,7 +59,6 @@ class DesiredText(FaultTable):
         "is not placed, as gitfleet does not run hooks of {hooks} on a {kind}; to place it, remove its hook annotation"
     )
     IF_NONE_GITFLEET_FILES = "; if it is none of gitfleet's files, ignore it in {ignore_file}"
-    IS_SCALED = "is {scaled_by}"
     KIND_NEVER_PLACED = "is a kind that is never placed; remove the selector"
     KIND_YOU_MEAN = "names no kind that Kubernetes or the repo defines; did you mean {kind} of {api_version}?"
     KIND_NO_LONGER_SERVED = "is of no version of {kind} that Kubernetes {release} serves; remove the object"
@@ -76,7 +72,7 @@ class DesiredText(FaultTable):
     MAKES_NEW_OBJECT_EACH_TIME = "makes a new object each time; give metadata.name instead"
     MORE_RULES_NOT_READ = "more than {most_rules} rules are not read, those from here on; write fewer"
     MOST_KIND_MERGE_REMOVE_SOME = "there may be at most {max_overrides} of this kind; merge or remove some"
-    MOVED_ALREADY = "is moved by {other} ({origin}){on} already; {way}"
+    MOVED_ALREADY = "is moved by {other} ({origin}){on} already; remove one of the two, or let `clusters` of each select other clusters"
     MUST_BASE64_ENCODE = "must be base64; encode it, or use stringData in a Secret and data in a ConfigMap"
     MUST_HOLD_ONE_FOLDER = "must be the only document of this file, a Folder of gitfleet.dev/v1alpha1; move it"
     MUST_INTEGER_BITS = "must be an integer of {bits} bits, without quotes; correct it"
@@ -112,9 +108,7 @@ class DesiredText(FaultTable):
     NEVER_FOLLOWED_PUT_FILES_THEMSELVES = (
         "is a {what}, which is never followed; put the files themselves here, or ignore it in {ignore_file}"
     )
-    NOT_AFTER_BATCH_LASTBATCHTOROLLOUT = (
-        "is not after batch {partition} (lastBatchToRollout), so it cannot change while the rollout runs"
-    )
+    NOT_AFTER_BATCH_LASTBATCHTOROLLOUT = "is not after batch {partition} (lastBatchToRollout), so it cannot change while the rollout runs; put it back, or change the target"
     NOT_FIELD_OF_RELEASE = "is not a field of Kubernetes {release}, and API servers refuse unknown fields; {hint}"
     NOT_GITIGNORE_PATTERN = "is not a gitignore pattern; correct it or remove the line"
     NOT_GO_CLUSTER_SCOPED_KIND = "does not go with {kind}, which is a cluster-scoped kind; remove it"
@@ -153,14 +147,12 @@ class DesiredText(FaultTable):
     PATCHES_MISSING_FIELD = "{key} has no such field in git ({origin}), if only on API servers that fill it in; add the field as a whole, or remove this patch"
     PAYLOAD_NEEDS_NAMESPACE = "is required, since {kind} is a namespaced kind; add it, or give the whole folder one with spec.namespace in its {folder_file} (createNamespace: true makes the Namespace, too)"
     PINNED_ALREADY_REMOVE_ONE_TWO = "is pinned by {origin} already; remove one of the two"
-    PUT_BACK_CHANGE_TARGET = "{sentence}; put it back, or change the target"
     QUERY_NOTHING_GIVES = "has a query ({origin}) with {name}, which nothing gives; {hint}"
-    READ_RESOURCE_PLACED = "is read as a resource to be placed, which gitfleet does not act on; move it to {home}"
+    READ_RESOURCE_PLACED = "is read as a resource to be placed, which gitfleet does not act on; move it to {home}, unless it is to be placed on clusters"
     READ_V1_LIST_LIST_ITEMS = "is read as a list with a list of `items`, and not within another; correct it"
     RECORD_NAMES_NEITHER_WORKLOAD_NOR = "the record of {record} names neither a workload nor a placement"
     REMOVE_DOCUMENT_MOVE_RESOURCES_PLACED = "remove the document, or move it to resources/ to have it placed"
     REMOVE_OBJECT_ONE_COMMIT_ADD = "remove the object in one commit and add it again in another to change it"
-    REMOVE_ONE_TWO = "remove one of the two, or let `clusters` of each select other clusters"
     RENAMED_BY_ANOTHER = "names {old}, which {other} ({origin}) takes over; remove the annotation of one of the two"
     RENAMED_PLACEMENT_NAMED = "names {old}, which is still named in {places}; write {key} there in the same commit"
     RENAMED_PLACEMENT_THERE = "names {old}, which still has a file ({origin}); remove that file in the same commit"
@@ -188,7 +180,6 @@ class DesiredText(FaultTable):
         "may delete the Job before gitfleet sees it complete, which counts as failed; make it {shortest} or more"
     )
     TOO_MANY_VARIANTS = "the Folders of the repo have more than {most} variants; remove some"
-    UNLESS_PLACED_CLUSTERS = "{sentence}, unless it is to be placed on clusters"
     VARIANT_HOLDS_FOLDER = "contains the Folder file {file}; name a folder without one"
     VARIANT_HOLDS_GITFLEETS = "contains {file}, which gitfleet itself acts on; name a folder without such files"
     VARIANT_PATH_NOT_BUILT = (

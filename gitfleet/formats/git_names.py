@@ -59,23 +59,15 @@ def is_branch(branch: str) -> bool:
 
 def check_path(path: str) -> str:
     """The path itself when it is relative, plain and safe to check out on any system."""
-    names = path.split("/")
-    reason = None
-    if not path or path.startswith("/"):
-        reason = FormatsText.NOT_RELATIVE()
-    elif _CONTROL.search(path):
-        reason = FormatsText.CONTROL_CHARACTER()
-    elif any(name in ("", ".", "..") for name in names):
-        reason = FormatsText.EMPTY_PART()
-    elif any(_means_dot_git(name) for name in names):
-        reason = FormatsText.PART_MEANS_GIT()
-    else:
-        _check_utf8(path, "path")
-        if len(path.encode()) > _LONGEST_PATH_BYTES or any(len(name.encode()) > _LONGEST_NAME_BYTES for name in names):
-            reason = FormatsText.TOO_LONG()
-    if reason:
-        raise BadInput(FormatsText.PATH_CANNOT_WRITTEN_GIT(path=path[:120], reason=reason))
+    _check_utf8(path, "path")
+    is_plain = not _CONTROL.search(path) and all(map(_is_name, path.split("/")))
+    if not is_plain or len(path.encode()) > _LONGEST_PATH_BYTES:
+        raise BadInput(FormatsText.PATH_CANNOT_WRITTEN_GIT(path=path[:120]))
     return path
+
+
+def _is_name(name: str) -> bool:
+    return name not in ("", ".", "..") and not _means_dot_git(name) and len(name.encode()) <= _LONGEST_NAME_BYTES
 
 
 def is_path(path: str) -> bool:

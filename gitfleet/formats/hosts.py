@@ -33,7 +33,7 @@ class HostPattern:
         if match is None or (match["port"] and not 0 < int(match["port"]) < 65536):
             raise ValueError(FormatsText.NO_HOST_HOST_PORT(text=text))
         if match["below"] and (match["six"] or match["host"].rpartition(".")[2].isdigit()):
-            raise ValueError(FormatsText.ADDRESS_BEHIND_ADDRESSES_NO_NAMES(text=text))
+            raise ValueError(FormatsText.NO_HOST_HOST_PORT(text=text))  # addresses have no names below them
         host = plain_host(f"[{match['six']}]" if match["six"] else match["host"])
         return cls(host=host, port=int(match["port"]) if match["port"] else None, below=bool(match["below"]))
 

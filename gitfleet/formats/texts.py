@@ -8,7 +8,6 @@ from gitfleet.formats.text_table import FaultTable
 class FormatsText(FaultTable):
     """A code, and its sentence with the names of the values in it."""
 
-    ADDRESS_BEHIND_ADDRESSES_NO_NAMES = "{text} has an address behind *., and addresses have no names below them"
     ALIASES_EXPAND_FAR_MORE_FILE = "its aliases expand to far more than the file holds; write it out"
     ALIAS_WRITE_VALUE_OUT = "has an alias; write its value out"
     ANCHOR_CONTAINS_ALIAS_ITSELF = "an anchor contains an alias of itself; remove the alias"
@@ -26,10 +25,8 @@ class FormatsText(FaultTable):
     COMPARES_FILTERS_TOO_MUCH_LARGE = "it compares or filters too much of so large an object"
     CONDITIONS_METRICS = "conditions of metrics"
     CONTAINS_NEEDS_TEXT_QUOTES = "contains() needs a text in quotes; write what it looks for"
-    CONTROL_CHARACTER = "it has a control character"
     CONTROL_CHARACTER_STANDS_TEXT = "a control character stands in the text; remove it or write it as an escape"
     CRON_NOT_KNOW = "has a {where} that cron does not know; write five such as 0 18 * * 5"
-    EMPTY_PART = "it has an empty, . or .. part"
     FIELD_ANOTHER_TYPE_EXPECTS = "a field has another type than it expects"
     FIELD_LOOKS_UP_NOT = "a field that it looks up is not there"
     FIELD_VALUE_CANNOT_USE = "a field has a value that it cannot use"
@@ -75,7 +72,6 @@ class FormatsText(FaultTable):
     NOT_JSON_VALUE = "{name} is not a JSON value"
     NOT_KEY_TRAILER_COMMIT = "{key!r} is not a key for a trailer of a commit."
     NOT_KUBERNETES_QUANTITY = "is not a Kubernetes quantity"
-    NOT_RELATIVE = "it is not relative"
     NOT_UTF_TEXT = "is not UTF-8 text; save the file as UTF-8 or ignore it in .gitfleetignore"
     NOT_VALID_UNICODE = "The {what} {text!r} is not valid Unicode."
     NOT_WHOLE_GIT_OBJECT_ID = "{oid!r} is not a whole git object id."
@@ -89,13 +85,11 @@ class FormatsText(FaultTable):
     NUMBER_LARGER_BIT_FLOATING_POINT = (
         "the number is larger than 64-bit floating point can hold; quote it if a string is meant"
     )
-    PART_MEANS_GIT = "a part of it means .git"
-    PATH_CANNOT_WRITTEN_GIT = "The path {path!r} cannot be written to git: {reason}."
+    PATH_CANNOT_WRITTEN_GIT = "The path {path!r} cannot be written to git."
     RESOLVE_REVISION_ID_FIRST = "Resolve the revision to an id first."
     SAYS_NOT_SHOWN = "what it says is not shown, since it repeats a value of a Secret"
     TEXT_PREFIX_THREE_QUOTES = "a text has a prefix or three quotes; write it in single quotes"
     THINGS_CANNOT_READ = "{count} things in it cannot be read; correct the first {most_faults}, which are listed"
-    TOO_LONG = "it is too long"
     USE_NAME_MAIN = "Use a name such as main."
     USE_ONE = "use one of {calls}"
     USE_RESULT_FIRST_VALUE = "use result, the first value, or results, all of them"
@@ -109,7 +103,6 @@ class FormatsText(FaultTable):
     WRITE_NAME_NOT = "write {whole}.NAME for what is not {parts}"
     WRITE_ONE_EUROPE_BERLIN = "write one such as Europe/Berlin, or UTC"
     YAML_CANNOT_READ = "the YAML cannot be read: {problem}{where}; check the indentation (spaces, no tabs), quotes, colons and brackets"
-    YAML_CANNOT_READ_CHECK_INDENTATION = "the YAML cannot be read; check the indentation, quotes and brackets"
     YAML_CANNOT_READ_FOUND_UNDEFINED = (
         "the YAML cannot be read: found undefined alias; define the anchor before its alias, in the same document"
     )

@@ -191,7 +191,7 @@ def _explain(error: Exception, text: str, offset: int) -> LineFault:
     if isinstance(error, yaml.reader.ReaderError):
         line = text.encode("utf-8")[: int(error.position)].count(b"\n") + 1
         return line + offset, FormatsText.CONTROL_CHARACTER_STANDS_TEXT()
-    return 1 + offset, FormatsText.YAML_CANNOT_READ_CHECK_INDENTATION()
+    return 1 + offset, FormatsText.YAML_CANNOT_READ(problem=FormatsText.BREAKS_OFF(), where="")
 
 
 PARSER_VERSION: Final = 8

@@ -40,8 +40,7 @@ def test_an_encrypted_secret_is_payload_as_it_is_written(field: str) -> None:
 
 
 def encrypts(place: str) -> str:
-    encrypt = DesiredText.ENCRYPT_FILE_AGAIN_ENCRYPTED_REGEX()
-    return DesiredText.ENCRYPTS_MORE_DATA_STRINGDATA(place=place, encrypt=encrypt)
+    return DesiredText.ENCRYPTS_MORE_DATA_STRINGDATA(place=place)
 
 
 NO_SECRET = DesiredText.DECRYPTS_SECRETS_IN_FILES()

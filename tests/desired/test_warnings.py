@@ -147,12 +147,7 @@ def test_an_approval_that_answers_nothing(text: str, expected: list[str]) -> Non
 def test_an_object_of_ours_among_the_payload(group: str, kind: str, metadata: str, home: str | None) -> None:
     text = f"apiVersion: {group}\nkind: {kind}\nmetadata: {metadata}\n"
     found = read_desired(request_of({"resources/a.yaml": text})).faults
-    why = DesiredText.READ_RESOURCE_PLACED(home="")
-    expected = (
-        [("resources/a.yaml", 2, (f"{why}{home}" + DesiredText.UNLESS_PLACED_CLUSTERS(sentence="")), "warning")]
-        if home
-        else []
-    )
+    expected = [("resources/a.yaml", 2, DesiredText.READ_RESOURCE_PLACED(home=home), "warning")] if home else []
     kinds = [
         fault for fault in found if fault.field == "kind" and part(DesiredText.READ_RESOURCE_PLACED) in fault.message
     ]

@@ -127,12 +127,11 @@ def near(name: str) -> str:
 
 
 def moved(other: str, on: str = "") -> str:
-    return DesiredText.MOVED_ALREADY(other=other, origin=f"{PATH}:1", on=on, way=DesiredText.REMOVE_ONE_TWO())
+    return DesiredText.MOVED_ALREADY(other=other, origin=f"{PATH}:1", on=on)
 
 
 def scaled_by(kind: str) -> str:
-    scaler = ApiText.SCALED_WOULD_UNDO_ROLLOUT(scaler=f"{kind}/web/h", where=" (resources/h.yaml:1)")
-    return DesiredText.IS_SCALED(scaled_by=scaler)
+    return "is " + ApiText.SCALED_WOULD_UNDO_ROLLOUT(scaler=f"{kind}/web/h", where=" (resources/h.yaml:1)")
 
 
 NOT_MOVED = DesiredText.NO_KIND_ROLLOUT_MOVE(kinds="CloneSet, DaemonSet, Deployment, StatefulSet")
@@ -407,11 +406,7 @@ LISTED = {"rolloutBatches": [batch(1), batch(2), batch(3)], "lastBatchToRollout"
 
 
 def fixed_batch(number: int, partition: int = 1) -> str:
-    return (
-        f"rolloutBatches[{number}]: "
-        + DesiredText.NOT_AFTER_BATCH_LASTBATCHTOROLLOUT(partition=partition)
-        + DesiredText.PUT_BACK_CHANGE_TARGET(sentence="")
-    )
+    return f"rolloutBatches[{number}]: {DesiredText.NOT_AFTER_BATCH_LASTBATCHTOROLLOUT(partition=partition)}"
 
 
 @pytest.mark.parametrize(

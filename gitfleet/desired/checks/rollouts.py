@@ -56,7 +56,7 @@ def workload_refusals(commit: Commit) -> Iterator[Refusal]:
         for workload, place in rollout.workloads:
             scaler = scalers.get(workload.identity) if plan.target_size is not None else None
             if scaler is not None:
-                yield item, (place, DesiredText.IS_SCALED(scaled_by=is_scaled_by(scaler)))
+                yield item, (place, f"is {is_scaled_by(scaler)}")
             yield from noted(item, _unknown(workload, place, commit.kinds))
         yield from noted(item, _unmovable(rollout.target.group_kind))
         if rollout.target.group_kind == _DAEMON_SET:
@@ -147,8 +147,7 @@ def _shared(first: _Selected, second: _Selected) -> str | None:
 
 def _sentence(earlier: ReadObject, where: str) -> str:
     on = f" on {where}" if where else ""
-    way = DesiredText.REMOVE_ONE_TWO()
-    return DesiredText.MOVED_ALREADY(other=earlier.label, origin=earlier.origin, on=on, way=way)
+    return DesiredText.MOVED_ALREADY(other=earlier.label, origin=earlier.origin, on=on)
 
 
 def _workloads(rollout: WorkloadRollout) -> Iterator[tuple[_Workload, Location]]:

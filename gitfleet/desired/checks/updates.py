@@ -200,8 +200,7 @@ def _of_plan(old: RolloutPlan, new: RolloutPlan, partition_name: str) -> Iterato
         if number >= len(new.batches):
             yield ("rolloutBatches",), DesiredText.NEEDS_BATCH_NOT_GO_WHILE(number=number)
         elif _without_metrics(before) != _without_metrics(new.batches[number]):
-            sentence = DesiredText.NOT_AFTER_BATCH_LASTBATCHTOROLLOUT(partition=partition)
-            yield ("rolloutBatches", number), DesiredText.PUT_BACK_CHANGE_TARGET(sentence=sentence)
+            yield ("rolloutBatches", number), DesiredText.NOT_AFTER_BATCH_LASTBATCHTOROLLOUT(partition=partition)
 
 
 def _number(plan: RolloutPlan) -> int:

@@ -302,8 +302,7 @@ def _misplaced(group: str, name: str, *names: str) -> Iterator[Break]:
     kind = KINDS.get((group, name))
     if kind is not None and kind.place is Place.WATCHED_BRANCH:
         home = f"{'/'.join(filter(None, (kind.folder, *names)))}.yaml" if kind.folder else "gitfleet.yaml"
-        sentence = DesiredText.READ_RESOURCE_PLACED(home=home)
-        yield ("kind",), DesiredText.UNLESS_PLACED_CLUSTERS(sentence=sentence)
+        yield ("kind",), DesiredText.READ_RESOURCE_PLACED(home=home)
 
 
 def is_gitfleets(path: str, reading: FileReading | None) -> bool:

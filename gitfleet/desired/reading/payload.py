@@ -134,7 +134,6 @@ _SCALARS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
 Decrypted: TypeAlias = Callable[[Manifest], JsonObject]
 """An encrypted object as it is to be applied; GiveUp why it cannot be."""
 _SECRET: Final = GroupKind("", "Secret")
-_ENCRYPT: Final = DesiredText.ENCRYPT_FILE_AGAIN_ENCRYPTED_REGEX()
 _READ_HERE: Final[Mapping[GroupKind, tuple[tuple[str, ...], ...]]] = {
     GroupKind(PLACEMENT_GROUP, "ResourceEnvelope"): (("data",),),
     GroupKind(PLACEMENT_GROUP, "ClusterResourceEnvelope"): (("data",),),
@@ -283,7 +282,7 @@ def encrypted_breaks(kind: GroupKind, body: JsonObject, origin: Origin) -> list[
     elif metadata.get("mac_only_encrypted"):
         why = DesiredText.MAC_ONLY_ENCRYPTED()
     elif place := encrypted_outside(body):
-        why = DesiredText.ENCRYPTS_MORE_DATA_STRINGDATA(place=dotted(place), encrypt=_ENCRYPT)
+        why = DesiredText.ENCRYPTS_MORE_DATA_STRINGDATA(place=dotted(place))
     if why:
         return [((METADATA,), why)]
     return shape_breaks(kind, with_values(body, lambda _, text: "" if is_encrypted_text(text) else text))
