@@ -6,7 +6,7 @@ It reads the files that a view needs and nothing else: a list of placements read
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
 
 from gitfleet.api.bindings import Binding, shown_cluster
@@ -23,7 +23,7 @@ from gitfleet.state.file_kinds import ParsedStateFile
 from gitfleet.state.read import assemble_state, parse_state_file, state_file_kind, too_large
 from gitfleet.state.shapes.bindings import BindingsFile
 from gitfleet.state.shapes.ledgers import FaultList, FleetHead
-from gitfleet.state.shapes.placements import PlacementFile, summary_of
+from gitfleet.state.shapes.placements import PlacementFile
 from gitfleet.state.shapes.snapshots import PolicyFile
 from gitfleet.state.table import kind_that_says
 
@@ -68,11 +68,7 @@ class StateReader:
 
     def placements(self, name: str | None = None) -> tuple[PlacementFile, ...]:
         """Every placement's spec, conditions and summary, or those of a name (`name` or `namespace/name`), by key."""
-        whole = {file.placement.key: file for file in self.each(PlacementFile, name)}
-        for key, file in whole.items():
-            if file.summary is None:  # an earlier version wrote it
-                whole[key] = replace(file, summary=summary_of(self._record(key)))
-        return tuple(whole[key] for key in sorted(whole))
+        return tuple(sorted(self.each(PlacementFile, name), key=lambda file: file.placement.key))
 
     def records(self, name: str | None = None) -> tuple[PlacementRecord, ...]:
         """Every placement with its snapshots, bindings and decisions, or those of a name, by key."""

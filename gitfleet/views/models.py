@@ -70,7 +70,7 @@ class PlacementView:
     @classmethod
     def of(cls, file: PlacementFile, holds: Iterable[Hold] = ()) -> PlacementView:
         """The view of a placement's own file."""
-        placement, summary = file.placement, file.summary or PlacementSummary(picked=0, available=0)
+        placement, summary = file.placement, file.summary
         dated = [summary.oldest_snapshot, first_time(file.conditions)]
         return cls(
             namespace=placement.key.namespace,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -101,20 +100,6 @@ def test_a_branch_without_a_commit_is_empty() -> None:
 
     assert reader.whole() == FleetState()
     assert (reader.placements(), reader.named(MemberCluster), reader.head().observed_commit) == ((), (), None)
-
-
-def test_a_placement_of_an_earlier_version_gets_its_summary_from_its_bindings() -> None:
-    _, source = opened()
-    path = "placements/web.yaml"
-    lines = (source.files[path].content or b"").splitlines(keepends=True)
-    start = next(at for at, line in enumerate(lines) if line == b"    summary:\n")
-    older = b"".join([*lines[:start], *lines[start + 5 :]])
-    files: Mapping[str, StateFile] = {**source.files, path: StateFile(blob_of(older), older)}
-
-    [found] = StateReader(TreeSource(files), COMMIT).placements("web")
-
-    assert b"pickedClusters" not in older
-    assert found.summary == summary_of(fleet().placements[WEB])
 
 
 def test_a_broken_file_hurts_only_who_asks_for_it() -> None:

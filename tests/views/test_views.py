@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gitfleet.api import write
+from gitfleet.api import read_state, write
 from gitfleet.api.bindings import binding_name
 from gitfleet.api.clusters import silent_from
 from gitfleet.api.conditions import Conditions, Status
@@ -19,7 +19,7 @@ from gitfleet.api.freeze_files import Freeze, FreezeRules
 from gitfleet.api.holds import Hold, HoldReason, HoldRule
 from gitfleet.api.objects import JsonObject, JsonValue, Manifest, ObjectKey, Origin
 from gitfleet.api.overrides import ClusterResourceOverride, JsonPatch, OverriddenResource, OverrideKey, OverrideRule
-from gitfleet.api.placements import PlacementKey
+from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.runs import ApprovalRequest, RunRecord, RunStatus
 from gitfleet.api.snapshots import DocumentRef, OverrideSnapshot
@@ -32,7 +32,6 @@ from gitfleet.formats.masking import MASK
 from gitfleet.model.state import FleetState
 from gitfleet.rollout import evict_nothing
 from gitfleet.state import StateReader
-from gitfleet.state.shapes.placements import read_placement
 from gitfleet.views import age, describe_lines, kinds, objects_of, shown_object, table_of
 from gitfleet.views.texts import ViewsText
 from tests.state.builders import (
@@ -321,9 +320,9 @@ def test_an_unknown_kind_names_the_known_ones() -> None:
 def test_objects_are_those_of_the_files() -> None:
     [body] = objects_of("crp", reader_of(small_fleet()), "web")
 
-    file = read_placement(body)
-    assert file.placement == small_fleet().placements[WEB].placement
-    assert file.conditions == small_fleet().placements[WEB].conditions
+    web = small_fleet().placements[WEB]
+    assert read_state(Placement, body) == web.placement
+    assert read_state(Conditions, body["status"]["conditions"]) == web.conditions
 
 
 @pytest.mark.parametrize(

@@ -59,12 +59,12 @@ def items_bytes(head: JsonObject, lines: Iterable[bytes]) -> bytes:
 
 
 def read_items(content: bytes, owner: str, refusal: StateText) -> tuple[str, list[Any]]:
-    """The text of the field `owner` in the head, and the items: of a file that `items_bytes` made, or an earlier
-    version, which did not count them. InvalidContent, with `refusal` for any other file."""
+    """The text of the field `owner` in the head, and the items: of a file that `items_bytes` made. InvalidContent, with
+    `refusal` for any other file."""
     parsed = read_lines(content, _ITEMS)
     if parsed is None or not isinstance(parsed[0].get(owner), str):
         raise InvalidContent(refusal())
     head, items = parsed
-    if _COUNT in head and head[_COUNT] != len(items):
-        raise InvalidContent(StateText.MUST_HOLD_ENTRIES_HOLDS(head=head[_COUNT], count=len(items)))
+    if head.get(_COUNT) != len(items):
+        raise InvalidContent(StateText.MUST_HOLD_ENTRIES_HOLDS(head=head.get(_COUNT), count=len(items)))
     return head[owner], items

@@ -43,25 +43,24 @@ def summary_of(record: PlacementRecord) -> PlacementSummary:
 
 @dataclass(frozen=True, slots=True)
 class PlacementFile:
-    """placements/...: `summary` is None in a file of an earlier version. `origin` of the placement is not kept: the
-    desired commit has it."""
+    """placements/...: `origin` of the placement is not kept: the desired commit has it."""
 
     placement: Placement
     conditions: Conditions
     schedule_key: str
-    summary: PlacementSummary | None
+    summary: PlacementSummary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Status:
     conditions: Conditions = ()
     schedule_key: Annotated[str, At(OURS, "scheduleKey")] = ""
-    summary: Annotated[PlacementSummary | None, At(OURS, "summary")] = None
+    summary: Annotated[PlacementSummary, At(OURS, "summary")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _WithStatus:
-    status: _Status = _Status()
+    status: _Status
 
 
 def placement_file_object(record: PlacementRecord) -> JsonObject:
