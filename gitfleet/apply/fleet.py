@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
+from functools import cache
 from itertools import chain
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -156,7 +157,7 @@ def _request(
         now=to_apply.now,
         foresees=to_apply.foresees,
         compared=_compared_before(previous, observation, to_apply.left_alone(name)),
-        applied=AppliedManifests(to_apply.before.get(name, ()), state.placements),
+        applied=applied_manifests(to_apply.before.get(name, ()), state.placements),
     )
 
 
@@ -289,38 +290,26 @@ def _same(a: ApplyRequest, b: ApplyRequest) -> bool:
     return is_same and a.live is b.live and all(getattr(a, name) == getattr(b, name) for name in names)
 
 
-_Index = dict[tuple[Identity, str], Manifest]
+def applied_manifests(
+    works: Sequence[Work], records: Mapping[PlacementKey, PlacementRecord]
+) -> Callable[[InventoryEntry], Manifest | None]:
+    """Finds the manifest of the digest that an entry has, in one cluster's works before a change, then in the snapshots
+    that are loaded: a cluster that was not reached for a while has an older one."""
 
+    @cache
+    def index_of(placement: PlacementKey | None) -> dict[tuple[Identity, str], Manifest]:
+        record = records.get(placement) if placement is not None else None
+        sources = (snapshot.manifests or () for snapshot in record.resource_snapshots) if record is not None else ()
+        rendered = (work.manifests for work in works) if placement is None else ()
+        return {(m.key.identity, m.digest): m for m in chain.from_iterable((*sources, *rendered))}
 
-class AppliedManifests:
-    """Looks them up in one cluster's works before a change, then in the snapshots that are loaded: a cluster that was
-    not reached for a while has an older one."""
-
-    def __init__(self, works: Sequence[Work], records: Mapping[PlacementKey, PlacementRecord]) -> None:
-        self._works = works
-        self._records = records
-        self._rendered: _Index | None = None
-        self._selected: dict[PlacementKey, _Index] = {}
-
-    def __call__(self, entry: InventoryEntry) -> Manifest | None:
-        """The manifest of the digest that an entry has; None when it is not known any more."""
+    def applied(entry: InventoryEntry) -> Manifest | None:
         if entry.applied_digest is None:
             return None
-        if self._rendered is None:
-            self._rendered = _index(chain.from_iterable(work.manifests for work in self._works))
-        applied = entry.key.identity, entry.applied_digest
-        return self._rendered.get(applied) or self._selected_by(entry.placement).get(applied)
+        key = entry.key.identity, entry.applied_digest
+        return index_of(None).get(key) or index_of(entry.placement).get(key)
 
-    def _selected_by(self, placement: PlacementKey) -> _Index:
-        if placement not in self._selected:
-            record = self._records.get(placement)
-            snapshots = record.resource_snapshots if record is not None else ()
-            self._selected[placement] = _index(chain.from_iterable(snapshot.manifests or () for snapshot in snapshots))
-        return self._selected[placement]
-
-
-def _index(manifests: Iterator[Manifest]) -> _Index:
-    return {(manifest.key.identity, manifest.digest): manifest for manifest in manifests}
+    return applied
 
 
 def as_recorded(

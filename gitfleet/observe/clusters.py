@@ -169,8 +169,8 @@ def _fresh(old: PropertyValue | None, new: PropertyValue, now: datetime, period:
 
 def _fresh_usage(old: ResourceUsage, new: ResourceUsage, now: datetime, period: timedelta) -> ResourceUsage:
     seen = new.observed or now
-    steady = _amounts(old.capacity, old.allocatable) == _amounts(new.capacity, new.allocatable)
-    if steady and (dict(old.available) == dict(new.available) or _is_fresh(old.observed, seen, period)):
+    steady = (old.capacity, old.allocatable) == (new.capacity, new.allocatable)
+    if steady and (old.available == new.available or _is_fresh(old.observed, seen, period)):
         return old
     return replace(new, observed=seen)
 
@@ -186,10 +186,6 @@ def _completed(old: ResourceUsage, new: ResourceUsage) -> ResourceUsage:
 
 def _is_fresh(observed: datetime | None, seen: datetime, period: timedelta) -> bool:
     return observed is not None and seen - observed < period
-
-
-def _amounts(*quantities: Mapping[str, str]) -> list[dict[str, str]]:
-    return [dict(amounts) for amounts in quantities]
 
 
 def usable(

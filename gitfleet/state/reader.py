@@ -10,12 +10,9 @@ from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
 
 from gitfleet.api.bindings import Binding, shown_cluster
-from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.faults import Fault
-from gitfleet.api.holds import Hold
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
-from gitfleet.api.staged import Eviction
 from gitfleet.formats.limits import MAX_STATE_BYTES
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.state import paths
@@ -30,7 +27,17 @@ from gitfleet.state.table import kind_that_says
 _PLACEMENTS_AT_ONCE: Final = 50
 """The bindings of so many placements are read at once: a bound on memory, not on work."""
 T = TypeVar("T")
-N = TypeVar("N", MemberCluster, Hold, Eviction)
+
+
+class Named(Protocol):
+    """What has a name of its own."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+
+N = TypeVar("N", bound=Named)
 
 
 class StateBlob(Protocol):

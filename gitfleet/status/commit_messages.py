@@ -104,11 +104,13 @@ def sentence(event: Event) -> str:  # noqa: C901 - one case for one type of even
         ):  # fmt: skip
             return place + _OF_CLUSTERS[event.type](cluster=event.cluster, **fields)
         case EventType.HELD:
-            return f"{fields['hold']} {_answer(fields)}: {fields['message']}"
+            answer = "rejected" if fields["rejected"] else StatusText.WAITS_APPROVAL()
+            return f"{fields['hold']} {answer}: {fields['message']}"
         case EventType.RELEASED if "hold" in fields:
             return f"{fields['hold']} {'approved' if fields['approved'] else StatusText.GONE_REMOVALS_TAKEN_BACK()}"
         case EventType.RELEASED:
-            return StatusText.LEFT_NO_LONGER_MANAGED(place=place, names=_names(fields), cluster=event.cluster)
+            names = named_briefly(fields["left"], _MOST_NAMED, fields["objects"])
+            return StatusText.LEFT_NO_LONGER_MANAGED(place=place, names=names, cluster=event.cluster)
         case EventType.AVAILABLE:
             return f"{place}{event.cluster} {'available' if fields['value'] else 'not available'}"
         case EventType.SNAPSHOT:
@@ -146,10 +148,6 @@ def _of_cluster(fields: Mapping[str, JsonValue]) -> str:
     return f": {fields['state']}"
 
 
-def _answer(fields: Mapping[str, JsonValue]) -> str:
-    return "rejected" if fields["rejected"] else StatusText.WAITS_APPROVAL()
-
-
 def _of_placement(fields: Mapping[str, JsonValue]) -> str:
     if "condition" in fields:
         return f"{fields['condition']} is {fields['status']}: {fields['message'] or fields['reason']}"
@@ -167,10 +165,6 @@ def _of_run(event: Event) -> str:
             return f"stage {fields['stage']}: {event.cluster} {fields['phase']}"
         case _:
             return f"stage {fields['stage']} {fields.get('phase', event.type)}{message}"
-
-
-def _names(fields: Mapping[str, JsonValue]) -> str:
-    return named_briefly(fields["left"], _MOST_NAMED, fields["objects"])
 
 
 def _left_there(count: JsonValue) -> str:

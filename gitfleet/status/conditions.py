@@ -49,8 +49,6 @@ class ClusterProgress(NamedTuple):
 
 
 _GATED: Final = (Reason.ROLLOUT_FROZEN, Reason.DEPENDENCY_NOT_AVAILABLE)
-_KnownSteps = dict[tuple[int, ...], tuple[ClusterStep, ...]]
-"""Steps by what they follow from, within one placement: a generation and which condition values (most are shared)."""
 
 
 def placement_conditions(record: PlacementRecord, *, scheduled: Condition, now: datetime) -> PlacementRecord:
@@ -92,15 +90,12 @@ def cluster_progress(record: PlacementRecord) -> tuple[ClusterProgress, ...]:
     were decided on but have no binding yet."""
     active = {binding.cluster: binding for binding in record.bindings if is_active(binding)}
     chosen = set(active) | {decision.cluster for decision in record.decisions if decision.selected}
-    reported: _KnownSteps = {}
     latest = record.latest_resources
     newest = None if latest is None or record.placement.strategy.external else latest.name
-    return tuple(_progress_of(record, name, active.get(name), newest, reported) for name in sorted(chosen))
+    return tuple(_progress_of(record, name, active.get(name), newest) for name in sorted(chosen))
 
 
-def _progress_of(
-    record: PlacementRecord, cluster: str, binding: Binding | None, newest: str | None, reported: _KnownSteps
-) -> ClusterProgress:
+def _progress_of(record: PlacementRecord, cluster: str, binding: Binding | None, newest: str | None) -> ClusterProgress:
     """`newest` is the snapshot that is rolled out by itself, None where there is none."""
     if binding is None:
         return ClusterProgress(cluster, None, (_unknown(ROLLOUT_STARTED),))
@@ -113,11 +108,7 @@ def _progress_of(
         message, since = started.message if frozen else message, started.last_transition_time
         blocked = ClusterStep(ROLLOUT_STARTED, Status.FALSE, reason.value, message, since, frozen)
         return ClusterProgress(cluster, binding, (blocked,))
-    cache_key = (binding.generation, *map(id, binding.conditions))
-    steps = reported.get(cache_key)
-    if steps is None:
-        steps = reported[cache_key] = tuple(_binding_steps(record, binding))
-    return ClusterProgress(cluster, binding, steps)
+    return ClusterProgress(cluster, binding, tuple(_binding_steps(record, binding)))
 
 
 def _binding_steps(record: PlacementRecord, binding: Binding) -> list[ClusterStep]:

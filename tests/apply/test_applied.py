@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gitfleet.api.objects import Manifest
-from gitfleet.apply.fleet import AppliedManifests
+from gitfleet.apply.fleet import applied_manifests
 from tests.apply.model_cluster import config_map
 from tests.apply.test_plan_apply import OTHER, WEB, live, owned, work
 from tests.state import builders
@@ -44,7 +44,7 @@ RECORDS = {
 def test_the_manifest_is_in_the_works_before_or_in_a_snapshot_of_its_placement(
     entry: dict[str, Any], found: Manifest | None
 ) -> None:
-    manifests = AppliedManifests([work(SECOND), work(BEFORE)], RECORDS)
+    manifests = applied_manifests([work(SECOND), work(BEFORE)], RECORDS)
     asked = replace(owned(NOW, live(NOW)), **entry)
     assert manifests(asked) is manifests(asked) is found
     assert manifests(owned(SECOND, live(SECOND))) is SECOND

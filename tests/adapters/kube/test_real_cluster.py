@@ -19,7 +19,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.api.values import NamespacedName
 from gitfleet.apply import ApplyRequest, Comparisons, Ignored, plan_apply, record_intended, settle_inventory
-from gitfleet.apply.fleet import AppliedManifests
+from gitfleet.apply.fleet import applied_manifests
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.observations import Availability
 from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, Patch, Release, Update
@@ -97,7 +97,7 @@ class Reconciles:
                 live=result.live,
                 unreadable=result.unreadable,
                 known_namespaces=result.namespaces,
-                applied=AppliedManifests(self.before, {}),
+                applied=applied_manifests(self.before, {}),
                 compared=compared,
             )
         )
