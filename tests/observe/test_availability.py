@@ -12,12 +12,18 @@ from gitfleet.observe.availability import reports_generation
 from gitfleet.observe.texts import ObserveText
 
 A, N, U = Availability.AVAILABLE, Availability.NOT_YET, Availability.NOT_TRACKABLE
+STALE, NO_POD = ObserveText.CONTROLLER_NOT_OBSERVED_LATEST_SPEC(), ObserveText.NO_POD_SUCCEEDED_READY()
+UNTRACKED = Verdict(U, ObserveText.NO_READY_CONDITION())
 
 
 def body(kind: str, status: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
     api_version, _, name = kind.rpartition("/")
     metadata = {"name": "x", "generation": more.pop("generation", 2)}
     return {"apiVersion": api_version, "kind": name, "metadata": metadata, "status": status or {}, **more}
+
+
+def not_ready(cause: str) -> Verdict:
+    return Verdict(N, ObserveText.NOT_READY(cause_text=cause))
 
 
 def ready(status: str = "True", **more: Any) -> dict[str, Any]:
@@ -27,19 +33,15 @@ def ready(status: str = "True", **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("status", "expected"),
     [
-        ({}, Verdict(N, ObserveText.NO_POD_SUCCEEDED_READY())),
+        ({}, Verdict(N, NO_POD)),
         ({"ready": 1, "active": 1}, Verdict(A)),
         ({"succeeded": 1}, Verdict(A)),
         ({"conditions": [{"type": "Complete", "status": "True"}]}, Verdict(A)),
         (
-            {
-                "conditions": [
-                    {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", "message": "twice"}
-                ]
-            },
-            Verdict(N, (ObserveText.NO_POD_SUCCEEDED_READY() + "; BackoffLimitExceeded: twice")),
+            {"conditions": [{"type": "Failed", "status": "True", "reason": "Backoff", "message": "twice"}]},
+            Verdict(N, f"{NO_POD}; Backoff: twice"),
         ),
-        ({"conditions": [{"type": "Failed", "status": "False"}]}, Verdict(N, ObserveText.NO_POD_SUCCEEDED_READY())),
+        ({"conditions": [{"type": "Failed", "status": "False"}]}, Verdict(N, NO_POD)),
     ],
 )
 def test_jobs(status: dict[str, Any], expected: Verdict) -> None:
@@ -49,20 +51,14 @@ def test_jobs(status: dict[str, Any], expected: Verdict) -> None:
 @pytest.mark.parametrize(
     ("status", "expected"),
     [
-        ({}, Verdict(U, ObserveText.NO_READY_CONDITION())),
-        ({"conditions": "nonsense"}, Verdict(U, ObserveText.NO_READY_CONDITION())),
+        ({}, UNTRACKED),
+        ({"conditions": "nonsense"}, UNTRACKED),
         ({"conditions": [ready()]}, Verdict(A)),
-        (
-            {"conditions": [ready("False", message="no disk")]},
-            Verdict(N, ObserveText.NOT_READY(cause_text="R: no disk")),
-        ),
-        ({"conditions": [ready("Unknown")]}, Verdict(N, ObserveText.NOT_READY(cause_text="R"))),
+        ({"conditions": [ready("False", message="no disk")]}, not_ready("R: no disk")),
+        ({"conditions": [ready("Unknown")]}, not_ready("R")),
         ({"conditions": [ready(observedGeneration=2)]}, Verdict(A)),
         ({"conditions": [ready(observedGeneration=1)]}, Verdict(N, ObserveText.READY_CONDITION_OLDER_GENERATION())),
-        (
-            {"observedGeneration": 1, "conditions": [ready()]},
-            Verdict(N, ObserveText.CONTROLLER_NOT_OBSERVED_LATEST_SPEC()),
-        ),
+        ({"observedGeneration": 1, "conditions": [ready()]}, Verdict(N, STALE)),
         (
             {"conditions": [ready(), {"type": "Stalled", "status": "True", "reason": "BadChart"}]},
             Verdict(N, "it is Stalled: BadChart"),
@@ -73,22 +69,10 @@ def test_jobs(status: dict[str, Any], expected: Verdict) -> None:
         ),
         ({"conditions": [{"type": "Reconciling", "status": "False"}]}, Verdict(A)),
         ({"observedGeneration": 2, "conditions": [ready()]}, Verdict(A)),
-        (
-            {"conditions": [ready("False", reason="")]},
-            Verdict(N, ObserveText.NOT_READY(cause_text=ObserveText.NO_REASON_GIVEN())),
-        ),
-        (
-            {"conditions": [ready("False", message="  no\n disk\n")]},
-            Verdict(N, ObserveText.NOT_READY(cause_text="R: no disk")),
-        ),
-        (
-            {"conditions": [ready("False", message="x" * 253)]},
-            Verdict(N, ObserveText.NOT_READY(cause_text="R: ") + "x" * 253),
-        ),
-        (
-            {"conditions": [ready("False", message="x" * 254)]},
-            Verdict(N, ObserveText.NOT_READY(cause_text="R: ") + "x" * 252 + "…"),
-        ),
+        ({"conditions": [ready("False", reason="")]}, not_ready(ObserveText.NO_REASON_GIVEN())),
+        ({"conditions": [ready("False", message="  no\n disk\n")]}, not_ready("R: no disk")),
+        ({"conditions": [ready("False", message="x" * 253)]}, not_ready("R: " + "x" * 253)),
+        ({"conditions": [ready("False", message="x" * 254)]}, not_ready("R: " + "x" * 252 + "…")),
     ],
 )
 def test_custom_kinds_by_kstatus(status: dict[str, Any], expected: Verdict) -> None:
@@ -100,58 +84,46 @@ def test_a_kind_of_a_known_name_in_another_group_is_custom() -> None:
     assert availability_of(body("example.com/v1/ConfigMap", {"conditions": [ready("False")]})).availability is N
 
 
+DEPLOYMENT, STATEFUL_SET, DAEMON_SET = (f"apps/v1/{kind}" for kind in ("Deployment", "StatefulSet", "DaemonSet"))
+
+
+def updated(some: int, wanted: int) -> str:
+    return ObserveText.REPLICAS_UPDATED(updated=some, wanted=wanted)
+
+
+def available(some: int, wanted: int) -> str:
+    return ObserveText.REPLICAS_AVAILABLE(available=some, wanted=wanted)
+
+
 @pytest.mark.parametrize(
     ("kind", "spec", "status", "reason"),
     [
+        (DEPLOYMENT, {"replicas": 2}, {"updatedReplicas": 1}, updated(1, 2)),
         (
-            "apps/v1/Deployment",
-            {"replicas": 2},
-            {"updatedReplicas": 1},
-            ObserveText.REPLICAS_UPDATED(updated="1", wanted="2"),
-        ),
-        (
-            "apps/v1/Deployment",
+            DEPLOYMENT,
             {"replicas": 2},
             {"updatedReplicas": 2, "availableReplicas": 1, "unavailableReplicas": 1},
-            ObserveText.REPLICAS_AVAILABLE(available="1", wanted="2"),
+            available(1, 2),
         ),
+        (STATEFUL_SET, {"replicas": 3}, {"availableReplicas": 2}, available(2, 3)),
+        (STATEFUL_SET, {}, {"availableReplicas": 1, "currentRevision": "a", "updateRevision": "b"}, updated(0, 1)),
+        (DAEMON_SET, {}, {"desiredNumberScheduled": 3}, ObserveText.PODS_AVAILABLE(available="0", wanted="3")),
         (
-            "apps/v1/StatefulSet",
-            {"replicas": 3},
-            {"availableReplicas": 2},
-            ObserveText.REPLICAS_AVAILABLE(available="2", wanted="3"),
-        ),
-        (
-            "apps/v1/StatefulSet",
-            {},
-            {"availableReplicas": 1, "currentRevision": "a", "updateRevision": "b"},
-            ObserveText.REPLICAS_UPDATED(updated="0", wanted="1"),
-        ),
-        ("apps/v1/DaemonSet", {}, {"desiredNumberScheduled": 3}, ObserveText.PODS_AVAILABLE(available="0", wanted="3")),
-        (
-            "apps/v1/DaemonSet",
+            DAEMON_SET,
             {},
             {"currentNumberScheduled": 3, "updatedNumberScheduled": 2},
             ObserveText.PODS_UPDATED(updated="2", current="3"),
         ),
-        ("apps/v1/Deployment", {}, {}, ObserveText.REPLICAS_UPDATED(updated="0", wanted="1")),
+        (DEPLOYMENT, {}, {}, updated(0, 1)),
+        (DEPLOYMENT, {"replicas": 2}, {"updatedReplicas": 3}, updated(3, 2)),
+        (STATEFUL_SET, {}, {}, available(0, 1)),
         (
-            "apps/v1/Deployment",
-            {"replicas": 2},
-            {"updatedReplicas": 3},
-            ObserveText.REPLICAS_UPDATED(updated="3", wanted="2"),
-        ),
-        ("apps/v1/StatefulSet", {}, {}, ObserveText.REPLICAS_AVAILABLE(available="0", wanted="1")),
-        (
-            "apps/v1/StatefulSet",
+            STATEFUL_SET,
             {"replicas": 2},
             {"availableReplicas": 2, "currentReplicas": 2, "updatedReplicas": 1},
-            ObserveText.REPLICAS_UPDATED(updated="1", wanted="2"),
+            updated(1, 2),
         ),
-        *[
-            (f"apps/v1/{kind}", {}, {"observedGeneration": 1}, ObserveText.CONTROLLER_NOT_OBSERVED_LATEST_SPEC())
-            for kind in ("Deployment", "StatefulSet", "DaemonSet")
-        ],
+        *[(kind, {}, {"observedGeneration": 1}, STALE) for kind in (DEPLOYMENT, STATEFUL_SET, DAEMON_SET)],
     ],
 )
 def test_why_a_workload_is_not_available(kind: str, spec: dict[str, Any], status: dict[str, Any], reason: str) -> None:

@@ -17,7 +17,7 @@ from gitfleet.observe import Seen, availability_of, observe_bindings
 from gitfleet.observe.availability import NO_CHECKS, Checks
 from gitfleet.observe.results import results_of
 from gitfleet.observe.texts import ObserveText
-from tests.observe.test_availability import A, N, U, body, ready
+from tests.observe.test_availability import STALE, UNTRACKED, A, N, body, ready
 from tests.observe.test_bindings import CM, T1, binding, create, done_by_cluster, kept, manifest, work
 from tests.observe.test_fleet import UP, record
 
@@ -42,7 +42,7 @@ def check(kind: str, available: str | None = AVAILABLE, failed: str | None = FAI
         ({"phase": "Ready"}, Verdict(A)),
         ({"phase": "Ready", "observedGeneration": 2}, Verdict(A)),
         ({"phase": "Ready", "observedGeneration": "1"}, Verdict(A)),
-        ({"phase": "Ready", "observedGeneration": 1}, Verdict(N, ObserveText.CONTROLLER_NOT_OBSERVED_LATEST_SPEC())),
+        ({"phase": "Ready", "observedGeneration": 1}, Verdict(N, STALE)),
         ({"phase": "Ready", "conditions": [ready("False")]}, Verdict(A)),
         ({"phase": "Building"}, Verdict(N, UNAVAILABLE(beside=""))),
         (
@@ -53,12 +53,6 @@ def check(kind: str, available: str | None = AVAILABLE, failed: str | None = FAI
         (
             {"phase": "Error", "conditions": [ready("False", reason="NoDisk")]},
             Verdict(N, ObserveText.HEALTH_CHECK_SAYS_FAILED(beside=f"; {NO_READY}")),
-        ),
-        (
-            {},
-            Verdict(
-                N, ObserveText.HEALTH_CHECK_CANNOT_EVALUATED(name="failed", error=FormatsText.NO_FIELD(missing="phase"))
-            ),
         ),
     ],
 )
@@ -71,44 +65,24 @@ def test_a_kind_without_generations_has_no_older_one() -> None:
     assert availability_of(body("example.com/v1/Foo", status, generation=0), check("example.com/Foo")) == Verdict(A)
 
 
+FOO_KIND, LOST = "example.com/v1/Foo", {"phase": "Lost"}
+RUNNING = check("Pod", "status.phase == 'Running'", None)
+
+
+def no_phase(name: str) -> Verdict:
+    error = FormatsText.NO_FIELD(missing="phase")
+    return Verdict(N, ObserveText.HEALTH_CHECK_CANNOT_EVALUATED(name=name, error=error))
+
+
 @pytest.mark.parametrize(
     ("kind", "checks", "status", "expected"),
     [
-        (
-            "example.com/v1/Foo",
-            check("example.com/Foo", failed=None),
-            {},
-            Verdict(
-                N,
-                ObserveText.HEALTH_CHECK_CANNOT_EVALUATED(
-                    name="available", error=FormatsText.NO_FIELD(missing="phase")
-                ),
-            ),
-        ),
-        (
-            "example.com/v1/Foo",
-            check("example.com/Foo", available=None),
-            {"phase": "Ready"},
-            Verdict(U, ObserveText.NO_READY_CONDITION()),
-        ),
-        (
-            "example.com/v1/Foo",
-            check("example.com/Foo", available=None),
-            {"phase": "Lost"},
-            HAS_FAILED,
-        ),
-        (
-            "example.com/v1/Foo",
-            check("example.com/Bar"),
-            {"phase": "Lost"},
-            Verdict(U, ObserveText.NO_READY_CONDITION()),
-        ),
-        (
-            "example.com/v1/Foo",
-            check("example.org/Foo"),
-            {"phase": "Lost"},
-            Verdict(U, ObserveText.NO_READY_CONDITION()),
-        ),
+        (FOO_KIND, check("example.com/Foo", failed=None), {}, no_phase("available")),
+        (FOO_KIND, check("example.com/Foo"), {}, no_phase("failed")),
+        (FOO_KIND, check("example.com/Foo", available=None), {"phase": "Ready"}, UNTRACKED),
+        (FOO_KIND, check("example.com/Foo", available=None), LOST, HAS_FAILED),
+        (FOO_KIND, check("example.com/Bar"), LOST, UNTRACKED),
+        (FOO_KIND, check("example.org/Foo"), LOST, UNTRACKED),
         (
             "apps/v1/Deployment",
             check("apps/Deployment", "status.readyReplicas >= 1", None),
@@ -116,13 +90,8 @@ def test_a_kind_without_generations_has_no_older_one() -> None:
             Verdict(A),
         ),
         ("v1/ConfigMap", check("ConfigMap", "has(self.data)", None), {}, Verdict(N, UNAVAILABLE(beside=""))),
-        ("v1/Pod", check("Pod", "status.phase == 'Running'", None), {"phase": "Running"}, Verdict(A)),
-        (
-            "v1/Pod",
-            check("Pod", "status.phase == 'Running'", None),
-            {"phase": "Failed", "reason": "Evicted"},
-            Verdict(N, UNAVAILABLE(beside="; Evicted")),
-        ),
+        ("v1/Pod", RUNNING, {"phase": "Running"}, Verdict(A)),
+        ("v1/Pod", RUNNING, {"phase": "Failed", "reason": "Evicted"}, Verdict(N, UNAVAILABLE(beside="; Evicted"))),
     ],
 )
 def test_which_objects_it_decides(kind: str, checks: Checks, status: dict[str, Any], expected: Verdict) -> None:

@@ -9,7 +9,7 @@ import pytest
 from gitfleet.model.observations import Verdict
 from gitfleet.observe import availability_of
 from gitfleet.observe.texts import ObserveText
-from tests.observe.test_availability import A, N, U, body
+from tests.observe.test_availability import NO_POD, STALE, A, N, U, body
 
 
 def said(type_: str, status: str, reason: str, message: str = "") -> dict[str, Any]:
@@ -24,9 +24,8 @@ DEADLINE = said("Progressing", "False", "ProgressDeadlineExceeded", 'ReplicaSet 
 QUOTA = said("ReplicaFailure", "True", "FailedCreate", "pods are forbidden: exceeded quota")
 BACKOFF = said("Failed", "True", "BackoffLimitExceeded", "Job has reached the specified backoff limit")
 LATE = said("Failed", "True", "DeadlineExceeded", "Job was active longer than specified deadline")
-FEW, NO_POD = ObserveText.REPLICAS_UPDATED(updated="0", wanted="1"), ObserveText.NO_POD_SUCCEEDED_READY()
+FEW = ObserveText.REPLICAS_UPDATED(updated="0", wanted="1")
 PULLING = 'Back-off pulling image "web:nope"'
-STALE = ObserveText.CONTROLLER_NOT_OBSERVED_LATEST_SPEC()
 UP = {"observedGeneration": 2, "updatedReplicas": 1, "availableReplicas": 1}
 
 
