@@ -32,18 +32,11 @@ def status_object(record: PlacementRecord) -> JsonObject:
     shown = _shown(chosen)
     snapshot = record.snapshot_named(observed_snapshot(record))
     return present(
-        conditions=write_as(Conditions, _held_first(record)),
+        conditions=write_as(Conditions, record.conditions),
         observedResourceIndex=None if snapshot is None else str(snapshot.index),
         placementStatuses=[_cluster(record, progress) for progress in shown] + _unmet(record, len(chosen)),
         selectedResources=[] if snapshot is None else [write(key) for key in snapshot.keys],
     )
-
-
-def _held_first(record: PlacementRecord) -> Conditions:
-    """The conditions, that of held removals before the others: it explains them."""
-    held = record.condition(ConditionType.REMOVALS_HELD)
-    further = tuple(condition for condition in record.conditions if condition is not held)
-    return further if held is None else (held, *further)
 
 
 def _shown(chosen: tuple[ClusterProgress, ...]) -> tuple[ClusterProgress, ...]:

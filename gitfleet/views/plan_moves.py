@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from gitfleet import rollout
 from gitfleet.api.bindings import is_active
-from gitfleet.api.clusters import MemberCluster, is_leaving
+from gitfleet.api.clusters import is_leaving
 from gitfleet.api.holds import Removal
 from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.formats.sentences import agreeing, counted, named_briefly
@@ -79,11 +79,11 @@ def _causes(
         return
     if len(leaving) < len(leave):
         yield ViewsText.SCHEDULED_AGAIN()
-    yield from _joining(new, leaving, join, before, after)
+    yield from _joining(new, leaving, join, before)
 
 
 def _joining(
-    new: PlacementRecord, leaving: Collection[str], join: Collection[str], before: FleetState, after: FleetState
+    new: PlacementRecord, leaving: Collection[str], join: Collection[str], before: FleetState
 ) -> Iterator[str]:
     fresh = [name for name in join if name not in before.clusters]
     if fresh:
@@ -91,11 +91,6 @@ def _joining(
     if leaving and new.placement.effective_policy.placement_type is PlacementType.PICK_N and len(fresh) < len(join):
         yield "PickN finds a replacement"
         return
-    for attribute, changed in (("label", _labels_changed), ("taint", _taints_changed)):
-        names = [n for n in join if n not in fresh and changed(before.clusters[n], after.clusters.get(n))]
-        if names:
-            yield f"the {attribute}s of {_names(names)} changed"
-        fresh += names
     eligible = [name for name in join if name not in fresh]
     if eligible:
         yield ViewsText.BECOME_ELIGIBLE(names=_names(eligible), verb=_verb(eligible, "has", "have"))
@@ -112,14 +107,6 @@ def _policy_cause(old: PlacementRecord, new: PlacementRecord) -> str:
             number_of_clusters=new_policy.number_of_clusters, number_of_clusters_2=old_policy.number_of_clusters
         )
     return ""
-
-
-def _labels_changed(old: MemberCluster, new: MemberCluster | None) -> bool:
-    return new is not None and dict(old.labels) != dict(new.labels)
-
-
-def _taints_changed(old: MemberCluster, new: MemberCluster | None) -> bool:
-    return new is not None and old.taints != new.taints
 
 
 def _names(clusters: Iterable[str]) -> str:

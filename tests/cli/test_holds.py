@@ -74,7 +74,7 @@ def test_every_command_points_to_the_hold(gitfleet: Shell, moving: Path) -> None
     assert all(len(line) <= 80 for line in gitfleet("get", "crp", "-C", moving).out.splitlines())
     assert name in gitfleet("get", "crp", "-o", "wide", "-C", moving).out
     conditions = gitfleet("describe", "crp", "monitoring", "-C", moving).out.partition("Conditions:\n")[2]
-    assert sentence in "\n".join(conditions.splitlines()[:6])
+    assert sentence in conditions
     page = git(moving, "show", "gitfleet/state:README.md")
     (line,) = [line for line in page.splitlines() if line.startswith("| [`monitoring`]")]
     assert line.endswith(f"| `{sentence}` |")

@@ -131,7 +131,11 @@ def test_simulate_takes_the_same_options() -> None:
 
 
 COMMITS: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, tuple[list[str], list[str], str]]]] = {
-    "a label": ([member("st-1", env="prod")], [], {"all": ([], ["st-1"], "the labels of st-1 changed")}),
+    "a label": (
+        [member("st-1", env="prod")],
+        [],
+        {"all": ([], ["st-1"], ViewsText.BECOME_ELIGIBLE(names="st-1", verb="has"))},
+    ),
     "more": (
         place_role("pair", policy={**PAIR, "numberOfClusters": 3}),
         [],
@@ -203,19 +207,6 @@ def test_all_clusters_of_a_deleted_placement_wait_for_an_answer_about_its_object
     world = a_world()
     world.commit(remove=place_role("all")[:1])
     assert moves(plan(world))["all"]["held"] == ["eu-1", "eu-2", "us-1"]
-
-
-def test_a_taint_that_goes_lets_a_cluster_in() -> None:
-    tainted = member("tt-1", env="prod")
-    tainted["spec"]["taints"] = [{"key": "new", "value": "", "effect": "NoSchedule"}]
-    world = a_world(tainted)
-    world.commit(member("tt-1", env="prod"))
-    assert moves(plan(world))["all"] == {
-        "leave": [],
-        "held": [],
-        "join": ["tt-1"],
-        "because": "the taints of tt-1 changed",
-    }
 
 
 def test_a_cluster_that_answers_again_has_become_eligible() -> None:
