@@ -12,7 +12,7 @@
 
 The simulated server is compared with a real one in tests/simulation/test_against_real_server.py, and pods with those of
 real controllers in test_pods_on_real_cluster.py. Known differences: it has no schemas, so it fills in and
-refuses only what `bodies`, `kinds` and `validations` name; lists of custom kinds are atomic; a custom map that loses
+refuses only what `bodies` and `kinds` name; lists of custom kinds are atomic; a custom map that loses
 its last field goes (a real server makes it null and refuses the object); a deletion is complete at once unless
 finalizers keep it.
 Forbidden here: adapters, the loop, the commands.

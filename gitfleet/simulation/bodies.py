@@ -15,13 +15,14 @@ import jsonpointer
 from gitfleet.api.definitions import CRD
 from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey, key_of
 from gitfleet.api.scenarios import DEFAULT_DELAY, Delay
+from gitfleet.api.values import name_rule
 from gitfleet.errors import BadInput
 from gitfleet.formats.kind_fields import misfits
 from gitfleet.model.observations import LiveObject
 from gitfleet.simulation import kinds, statuses
 from gitfleet.simulation.fields import as_typed, content_of
-from gitfleet.simulation.pods.model import Workload
-from gitfleet.simulation.refusals import untyped
+from gitfleet.simulation.pods.model import KINDS, MOST_PODS, Workload, number, section
+from gitfleet.simulation.refusals import invalid, untyped
 
 
 @dataclass(slots=True)
@@ -98,6 +99,15 @@ def check_schema(body: JsonObject) -> None:
     """Refused when server-side apply cannot merge the object."""
     if isinstance(body.get("metadata"), Mapping) and (faults := [misfit.said for misfit in misfits(body)]):
         raise untyped(key_of(body), faults)
+
+
+def check_fields(key: ObjectKey, content: JsonObject) -> None:
+    """Refused where the name of the object, or its number of pods, may not be so."""
+    rule = name_rule(key.group, key.kind)
+    if rule is not None and not rule.allows(key.name):
+        raise invalid(key, "metadata.name", f'"{key.name}": it is no name of this kind')
+    if key.group_kind in KINDS and number(section(content, "spec").get("replicas"), 0) > MOST_PODS:
+        raise invalid(key, "spec.replicas", f"a simulated cluster has at most {MOST_PODS} pods of a workload")
 
 
 def owned_content(stored: Stored) -> JsonObject:

@@ -79,14 +79,6 @@ def untyped(key: ObjectKey, misfits: Sequence[str]) -> Refused:
     return Refused(500, "", f"failed to create typed patch object ({subject}): {lines}")
 
 
-def duplicate(key: ObjectKey, field: str, value: str) -> Refused:
-    """Two items of a list have the same value of a field that tells them apart."""
-    why = f'Duplicate value: "{value}"'
-    causes = [{"reason": "FieldValueDuplicate", "message": why, "field": field}]
-    message = f'{_qualified(key.kind, key.group)} "{key.name}" is invalid: {field}: {why}'
-    return Refused(422, "Invalid", message, name=key.name, group=key.group, kind=key.kind, causes=causes)
-
-
 def owned_by_others(conflicts: Sequence[tuple[str, str]]) -> Refused:
     """An apply without force would change fields of others: (manager, path) for each."""
     causes = [

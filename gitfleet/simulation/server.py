@@ -22,6 +22,7 @@ from gitfleet.model.observations import LiveObject
 from gitfleet.simulation import controllers, kinds, statuses
 from gitfleet.simulation.bodies import (
     Stored,
+    check_fields,
     check_schema,
     next_metadata,
     owned_content,
@@ -44,7 +45,6 @@ from gitfleet.simulation.refusals import (
     not_found,
 )
 from gitfleet.simulation.rules import check_rules, rule_for
-from gitfleet.simulation.validations import check_fields
 
 KUBECTL_EDIT: Final = "kubectl-edit"
 """The manager of changes by hand."""
