@@ -23,27 +23,27 @@ class Listed(NamedTuple):
 
 
 COMMANDS: Final[Mapping[str, Listed]] = {
-    "demo": Listed("demo", CliText.RUN_MAIN_JOB_SIMULATED_CLUSTERS()),
-    "init": Listed("init", CliText.LAY_OUT_CONFIG_REPO_ALREADY()),
-    "validate": Listed("validate", CliText.SHOW_EVERY_ERROR_COMMIT_PATH()),
-    "plan": Listed("plan", CliText.SHOW_RECONCILE_WOULD()),
-    "comment": Listed("comment", CliText.PUT_PLAN_PULL_REQUEST_FORGE()),
-    "simulate": Listed("simulate", CliText.RUN_WHOLE_ROLLOUT_VIRTUAL_TIME()),
-    "run": Listed("run", CliText.RECONCILE_ONCE_UNTIL_SETTLED()),
-    "agent": Listed("agent", CliText.RECONCILE_ONE_CLUSTER_FROM_WITHIN()),
-    "get": Listed("get", CliText.LIST_PLACEMENTS_CLUSTERS()),
-    "describe": Listed("get", CliText.SHOW_ONE_OBJECT_CONDITIONS()),
-    "explain": Listed("explain", CliText.SAY_WHY_EACH_CLUSTER_PICKED()),
-    "diff": Listed("diff", CliText.SHOW_CLUSTERS_AGAINST()),
-    "approve": Listed("approve", CliText.LET_HELD_REMOVAL_HAPPEN()),
-    "reject": Listed("approve", CliText.KEEP_HELD_REMOVAL_HELD()),
-    "evict": Listed("evict", CliText.TAKE_PLACEMENT_OFF_CLUSTER()),
-    "rollback": Listed("rollback", CliText.TAKE_PLACEMENT_BACK_OLDER_SNAPSHOT()),
-    "pause": Listed("pause", CliText.LET_NOTHING_WORKLOAD_ROLLOUT_MOVE()),
-    "resume": Listed("pause", CliText.LET_PAUSED_WORKLOAD_ROLLOUT_GO()),
-    "bundle": Listed("bundle", CliText.CARRY_AGENT_BRANCHES_FILES()),
-    "render": Listed("render", CliText.WRITE_EACH_CLUSTER_FINAL_MANIFESTS()),
-    "schema": Listed("schema", CliText.PRINT_JSON_SCHEMAS_EDITORS()),
+    "demo": Listed("demo", "Run the main job on simulated clusters and show the result."),
+    "init": Listed("init", "Lay out a config repo that already works."),
+    "validate": Listed("validate", "Show every error of a commit with path:line."),
+    "plan": Listed("plan", "Show what a reconcile would do, and why."),
+    "comment": Listed("comment", "Put a plan on a pull request of a forge."),
+    "simulate": Listed("simulate", "Run a whole rollout in virtual time."),
+    "run": Listed("run", "Reconcile: once, until settled, or continuously."),
+    "agent": Listed("agent", "Reconcile one cluster from within, by git alone."),
+    "get": Listed("get", "List placements, clusters, bindings, snapshots, ..."),
+    "describe": Listed("get", "Show one object with its conditions."),
+    "explain": Listed("explain", "Say why each cluster was picked, refused or waits."),
+    "diff": Listed("diff", "Show what clusters have against what they are to have."),
+    "approve": Listed("approve", "Let a held removal happen, or a stage of a run go on."),
+    "reject": Listed("approve", "Keep a held removal held, or end a run at a stage."),
+    "evict": Listed("evict", "Take a placement off a cluster, once."),
+    "rollback": Listed("rollback", "Take a placement back to an older snapshot."),
+    "pause": Listed("pause", "Let nothing of a workload rollout move."),
+    "resume": Listed("pause", "Let a paused workload rollout go on."),
+    "bundle": Listed("bundle", "Carry an agent's branches in files, where no link is."),
+    "render": Listed("render", "Write each cluster's final manifests as files."),
+    "schema": Listed("schema", "Print JSON Schemas for editors."),
 }
 
 
@@ -67,7 +67,7 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that the arguments begin with; UsageError names the nearest one."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            meant = did_you_mean(args[0], COMMANDS, CliText.GITFLEET_HELP_LISTS_COMMANDS())
+            meant = did_you_mean(args[0], COMMANDS, "`gitfleet --help` lists the commands")
             raise click.UsageError(CliText.NO_COMMAND(args=args[0], meant=meant), ctx=ctx)
         return super().resolve_command(ctx, args)
 

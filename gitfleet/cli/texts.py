@@ -20,7 +20,6 @@ class CliText(TextTable):
     CANNOT_ROLLED_OUT = "{count} cannot be rolled out"
     CANNOT_USED = "{directory} cannot be used: {strerror}"
     CANNOT_WRITTEN = "{file} cannot be written: {strerror}"
-    CARRY_AGENT_BRANCHES_FILES = "Carry an agent's branches in files, where no link is."
     CHANGE_POLICY_ADD_TAINT_CLUSTER = "change its policy, or add a taint to the cluster"
     CHOOSE_ANOTHER_FOLDER = "choose another folder; --ci adds checks of pull requests to this fleet"
     CLUSTERS_STILL_MOVING = "clusters are still moving"
@@ -72,7 +71,6 @@ class CliText(TextTable):
     )
     GITFLEET_GIT_PROXY_NO_URL = "GITFLEET_GIT_PROXY is no URL of a proxy"
     GITFLEET_GIT_TIMEOUT = "GITFLEET_GIT_TIMEOUT is {text!r}: give whole seconds from 1 to {longest_seconds:.0f}"
-    GITFLEET_HELP_LISTS_COMMANDS = "`gitfleet --help` lists the commands"
     GITFLEET_OWN_GIVEN_NO_OTHER = "{ours} is gitfleet's own and is given to no other program"
     GITFLEET_PLAN_CLUSTERS_SIMULATED = "  gitfleet plan --clusters simulated"
     GITFLEET_VALIDATE_LISTS_ALL = "`gitfleet validate` lists them all"
@@ -97,22 +95,16 @@ class CliText(TextTable):
     ITS_ARE_HELD = "its {number} are held until a person approves"
     ITS_BINDING_IS_WITH_IT = "Its binding is {row} with {row_2}; it has {has}."
     ITS_STAY_THERE = "its {number} stay there"
-    KEEP_HELD_REMOVAL_HELD = "Keep a held removal held, or end a run at a stage."
     KUBECONFIG_KUBECONFIG_GOES_CONTEXT_NAME = (
         "--kubeconfig (or KUBECONFIG) goes with --context NAME, the cluster that this agent is of"
     )
     LARGER_MIB = "{shown} is larger than {max_size} MiB"
-    LAY_OUT_CONFIG_REPO_ALREADY = "Lay out a config repo that already works."
     LEADER_ELECTION_NONE_AUTO = "--leader-election {leader_election} is none of auto, never and NAMESPACE/NAME"
     LEASE_DURATION_GOES_LEASE = "--lease-duration goes with a Lease, and --leader-election never has none"
     LEAVES_FLEET = "leaves the fleet: {cluster}; {what}"
-    LET_HELD_REMOVAL_HAPPEN = "Let a held removal happen, or a stage of a run go on."
     LISTED_WITH_V = "; -v lists each"
-    LET_NOTHING_WORKLOAD_ROLLOUT_MOVE = "Let nothing of a workload rollout move."
-    LET_PAUSED_WORKLOAD_ROLLOUT_GO = "Let a paused workload rollout go on."
     LIES_OUTSIDE_NOT_WRITTEN = "{path} lies outside of {out} and is not written"
     LISTEN_NO_ADDRESS_PORT = "--listen {address} is no ADDRESS:PORT, such as :8080, 127.0.0.1:8080 or [::]:8080"
-    LIST_PLACEMENTS_CLUSTERS = "List placements, clusters, bindings, snapshots, ..."
     MADE_BARE_REPOSITORY = "made the bare repository {folder}"
     MERGE_APPROVE_HOLD_NAME_THEN = (
         "Merge it, and approve the hold by the name that it then has on the state branch (docs/removal.md)."
@@ -182,11 +174,7 @@ class CliText(TextTable):
     PREFIX_BEGINS_BRANCH_NAME_ENDS = (
         "--{option} PREFIX begins a branch's name and ends in a slash, as in the FleetConfig"
     )
-    PRINT_JSON_SCHEMAS_EDITORS = "Print JSON Schemas for editors."
-    PUT_PLAN_PULL_REQUEST_FORGE = "Put a plan on a pull request of a forge."
     READS_STATE_REV_WORKS_OUT = "--at reads a state, --rev works out a new one"
-    RECONCILE_ONCE_UNTIL_SETTLED = "Reconcile: once, until settled, or continuously."
-    RECONCILE_ONE_CLUSTER_FROM_WITHIN = "Reconcile one cluster from within, by git alone."
     REFUSED_PLUG = "It was refused by the plug-in {row}."
     RENAMED_NOW_KEEPS = "renamed: {placement} is {placement_name} now, and keeps what it has"
     REPORT_IS = "the report is {saved_report}"
@@ -200,11 +188,8 @@ class CliText(TextTable):
     REV_WORK_TREE_EXCLUDE_EACH = "--rev and --work-tree exclude each other"
     ROLLED_OUT = "is rolled out"
     ROLL_BACK_SNAPSHOT = "Roll back {placement} to snapshot {index}"
-    RUN_MAIN_JOB_SIMULATED_CLUSTERS = "Run the main job on simulated clusters and show the result."
     RUN_OVER_NO_ANSWER_CHANGES = 'run "{run}" is over, no answer changes it any more'
     RUN_WAITS_NO_APPROVAL_STAGE = 'run "{run}" waits for no approval of a stage "{stage}"'
-    RUN_WHOLE_ROLLOUT_VIRTUAL_TIME = "Run a whole rollout in virtual time."
-    SAY_WHY_EACH_CLUSTER_PICKED = "Say why each cluster was picked, refused or waits."
     SCALES_DOWN = "scales down: {kind} {name}, from {pods} to {after} on {clusters}, by rollout {rollout}: fewer than its manifest says"
     SCHEMAS_WRITTEN = "{count} schemas are in {folder}"
     SCHEMA_KIND_OR_OUT = "give a KIND or --out, not both"
@@ -212,10 +197,6 @@ class CliText(TextTable):
         "see `gitfleet get crp` and `gitfleet explain PLACEMENT`, or wait longer with --timeout"
     )
     SETTLED_COMMIT_PLACEMENTS = "settled at commit {commit}: {placements}, {bindings}"
-    SHOW_CLUSTERS_AGAINST = "Show what clusters have against what they are to have."
-    SHOW_EVERY_ERROR_COMMIT_PATH = "Show every error of a commit with path:line."
-    SHOW_ONE_OBJECT_CONDITIONS = "Show one object with its conditions."
-    SHOW_RECONCILE_WOULD = "Show what a reconcile would do, and why."
     SNAPSHOTS_COMPARES_TWO_SNAPSHOTS = "--snapshots compares two snapshots, and takes neither a cluster nor --rev"
     STAGE_RUN_SNAPSHOT = "{verb}s stage {stage} of run {run}, with snapshot {snapshot_index}"
     STAND_WATCHED_BRANCH = "{listed_as} stand on the watched branch, not on the state branch"
@@ -224,8 +205,6 @@ class CliText(TextTable):
     STOPPED_BEFORE_EVERYTHING_SETTLED = "stopped before everything was settled"
     TAKES_BACK_SNAPSHOT = "{made} takes {placement} back to snapshot {index} {how}"
     TAKE_OUT_SPEC_POLICY_CLUSTERNAMES = "take {cluster} out of its spec.policy.clusterNames"
-    TAKE_PLACEMENT_BACK_OLDER_SNAPSHOT = "Take a placement back to an older snapshot."
-    TAKE_PLACEMENT_OFF_CLUSTER = "Take a placement off a cluster, once."
     THERE_IS_NO = 'there is no {kind} "{name}"'
     TIMELINE_IS_IN = "the timeline is in {file}"
     UP_DATE = "up to date"
@@ -250,4 +229,3 @@ class CliText(TextTable):
     WOULD_CHANGE = "What would change that: {row}"
     WOULD_LEAVE_FLEET = "{number} of {count} would leave the fleet"
     WOULD_SCALED_DOWN = "would be scaled down below the manifest"
-    WRITE_EACH_CLUSTER_FINAL_MANIFESTS = "Write each cluster's final manifests as files."
