@@ -122,20 +122,8 @@ def _cells(row: Mapping[str, Any], further: Sequence[str]) -> tuple[str, ...]:
         row["state"] or "-",
         snapshot_index(row["appliedSnapshot"]) or "-",
         *further,
-        why(row),
+        row["why"],
     )
-
-
-def why(row: Mapping[str, Any]) -> str:
-    """The one sentence that matters most about a cluster: what it waits for, else what happens next, else why it was
-    picked or not."""
-    if row["waiting"]:
-        return str(row["waiting"][0])
-    if row["selected"] and row["next"]:
-        return f"next: {row['next']}"
-    if row["selected"] and row["appliedSnapshot"]:
-        return CliText.UP_DATE()
-    return f"{row['reason']} ({row['clusterMessage']})" if row["clusterMessage"] else str(row["reason"])
 
 
 def sentences(placement: str, row: Mapping[str, Any]) -> list[str]:

@@ -207,7 +207,6 @@ class CliText(TextTable):
     TAKE_OUT_SPEC_POLICY_CLUSTERNAMES = "take {cluster} out of its spec.policy.clusterNames"
     THERE_IS_NO = 'there is no {kind} "{name}"'
     TIMELINE_IS_IN = "the timeline is in {file}"
-    UP_DATE = "up to date"
     UP_DATE_2 = "up to date on {where}"
     UP_DATE_BUT_HELD_REMOVALS = "up to date but for held removals"
     VARIABLE_FORGE_TOKEN_ENV_NOT = "the variable {variable} of --forge-token-env is not set"

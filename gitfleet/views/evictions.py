@@ -118,26 +118,18 @@ def with_evictions(
     """The rows of `explain`, each with a sentence for every eviction of the placement from that cluster, as it ended or
     why it waits."""
     sentences: dict[str, list[str]] = {}
-    for eviction in evictions:
-        if PlacementKey("", eviction.placement_name) == placement and eviction.outcome is not None:
-            end = _ENDS[EvictionView(eviction=eviction).executed]
-            sentences.setdefault(eviction.cluster_name, []).append(f"{eviction.name} {end}: {eviction.outcome.message}")
-    for view in waiting_views(faults):
+    decided = (EvictionView(eviction=eviction) for eviction in evictions if eviction.outcome is not None)
+    for view in (*decided, *waiting_views(faults)):
         if PlacementKey("", view.eviction.placement_name) == placement:
-            cluster = view.eviction.cluster_name
-            sentences.setdefault(cluster, []).append(
-                ViewsText.WAITS_TAKE_OFF(view=view.name, placement=placement, cluster=cluster, waits=view.waits)
-            )
+            end = "waits" if view.waits else _ENDS[view.executed]
+            sentences.setdefault(view.eviction.cluster_name, []).append(f"{view.name} {end}: {view.message}")
     return [{**row, "evictions": sentences.get(str(row["clusterName"]), [])} for row in rows]
 
 
 def eviction_sentence(row: Mapping[str, Any]) -> str:
     """What a plan decides about an eviction, from its row."""
-    if row["valid"] is None:
-        return ViewsText.EVICTION_WAITS_TAKE_OFF(
-            row=row["name"], row_2=row["placement"], row_3=row["clusterName"], row_4=row["message"]
-        )
     verb = "evicts" if row["executed"] == "True" else ViewsText.NOT_EVICT()
+    verb = verb if row["valid"] is not None else ViewsText.WAITS_TO_EVICT()
     return f"eviction {row['name']} {verb} {row['placement']} from {row['clusterName']}: {row['message']}"
 
 

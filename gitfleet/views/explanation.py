@@ -103,7 +103,20 @@ def explained(
     plan = plan or recorded_plan(record, beside)
     rows = _rows(record, beside.clusters, profile, plan, beside.now)
     rows = with_evictions(rows, record.placement.key, beside.evictions, beside.faults)
-    return _standing_lines(record, beside), with_rollouts(rows, record, beside.rollouts)
+    rows = with_rollouts(rows, record, beside.rollouts)
+    return _standing_lines(record, beside), [{**row, "why": why(row)} for row in rows]
+
+
+def why(row: JsonObject) -> str:
+    """The one sentence that matters most about a cluster: what it waits for, else what happens next, else why it was
+    picked or not."""
+    if row["waiting"]:
+        return str(row["waiting"][0])
+    if row["selected"] and row["next"]:
+        return f"next: {row['next']}"
+    if row["selected"] and row["appliedSnapshot"]:
+        return ViewsText.UP_DATE()
+    return f"{row['reason']} ({row['clusterMessage']})" if row["clusterMessage"] else str(row["reason"])
 
 
 def recorded_plan(record: PlacementRecord, beside: Recorded) -> RolloutPlan | None:
@@ -213,7 +226,6 @@ def _scheduled(verdict: ClusterVerdict, cluster: MemberCluster | None) -> JsonOb
         "remedy": verdict.remedy,
         "clusterState": state,
         "clusterMessage": health.message if health else "",
-        "why": verdict.reason,
     }
 
 
@@ -248,5 +260,4 @@ def _rolled_out(record: PlacementRecord, binding: Binding | None, blocked: str |
         "waiting": waiting,
         "next": move,
         **({"selected": True} if picked else {}),
-        **({"why": waiting[0]} if waiting else {}),
     }

@@ -184,9 +184,7 @@ def _is_about(
 def _with(row: JsonObject, rollouts: Iterable[RolloutProgress]) -> JsonObject:
     documents = [progress_document(progress) for progress in rollouts]
     sentences = [rollout_sentence(document) for document, p in zip(documents, rollouts, strict=True) if not p.is_done]
-    waiting = [*row["waiting"], *sentences]
-    why = {"why": waiting[0]} if sentences and not row["waiting"] else {}
-    return {**row, "waiting": waiting, "rollouts": documents, **why}
+    return {**row, "waiting": [*row["waiting"], *sentences], "rollouts": documents}
 
 
 def _newest(measurements: Iterable[Measurement]) -> Iterable[Measurement]:

@@ -28,7 +28,6 @@ class ViewsText(TextTable):
     ERRORS_KEEPS_LAST_GOOD_VERSION = "What has errors keeps its last good version."
     ERRORS_WARNINGS = "## Errors and warnings: {count}, {count_2}"
     EVERY_CLUSTER_SNAPSHOT_ALREADY = "every cluster of {name} has snapshot {index} already"
-    EVICTION_WAITS_TAKE_OFF = "eviction {row} waits to take {row_2} off {row_3}: {row_4}"
     FLEET = "{names} {verb} the fleet"
     FLEET_COMMIT = "The fleet as of commit {code_span}"
     GITFLEET_EXPLAIN_SAYS_WAITS = (
@@ -116,7 +115,7 @@ class ViewsText(TextTable):
     TAKE_OUT_FILE = "take it out of that file, which ends it, and roll back then"
     UNTIL_FILE_REMOVED = "until the file is removed"
     UP_DATE = "up to date"
-    WAITS_TAKE_OFF = "{view} waits to take {placement} off {cluster}: {waits}"
+    WAITS_TO_EVICT = "waits to evict"
     WHEN_EVICTION_DECIDED = "When an eviction was decided"
     WORKLOAD_ROLLOUT = "workload rollout {name}{target} on {document}"
     WORKLOAD_ROLLOUTS = 'there are {count} workload rollouts "{name}"'

@@ -83,7 +83,7 @@ def test_simulate_waits_for_the_end_of_a_window(gitfleet: Shell, fleet: Path, tm
 def test_an_eviction_that_is_frozen_is_listed_and_described(gitfleet: Shell, frozen: Path) -> None:
     assert gitfleet("run", "--once", frozen).code == 0
     commit(frozen, {"evictions/ill.yaml": builders.to_yaml(builders.eviction("ill", "web", "us-east-1"))})
-    said = ViewsText.EVICTION_WAITS_TAKE_OFF(row="ill", row_2="web", row_3="us-east-1", row_4=WHY)
+    said = f"eviction ill {ViewsText.WAITS_TO_EVICT()} web from us-east-1: {WHY}"
     assert any(line.startswith(said) for line in gitfleet("plan", frozen).out.splitlines())
     (waits,) = json.loads(gitfleet("plan", frozen, "-o", "json").out)["evictions"]
     assert waits.pop("message").startswith(WHY)

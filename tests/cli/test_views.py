@@ -13,11 +13,11 @@ import yaml
 
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.api.texts import ApiText
-from gitfleet.cli import explain
 from gitfleet.cli.texts import CliText
 from gitfleet.formats.texts import FormatsText
 from gitfleet.rollout.texts import RolloutText
 from gitfleet.schedule.texts import ScheduleText
+from gitfleet.views.explanation import why
 from gitfleet.views.texts import ViewsText
 from tests.cli.conftest import Shell, commit, git, tiered
 
@@ -194,8 +194,8 @@ def test_explain_all_clusters(gitfleet: Shell, settled: Path) -> None:
     assert (ended.code, ended.err) == (0, "")
     assert ended.out == (
         "CLUSTER      PICKED   STATE   SNAPSHOT   WHY\n"
-        f"eu-west-1    yes      Bound   0          {CliText.UP_DATE()}\n"
-        f"us-east-1    yes      Bound   0          {CliText.UP_DATE()}\n"
+        f"eu-west-1    yes      Bound   0          {ViewsText.UP_DATE()}\n"
+        f"us-east-1    yes      Bound   0          {ViewsText.UP_DATE()}\n"
         f"eu-north-1   no       -       -          {NOT_BEST}\n"
         f"us-lab-1     no       -       -          {NO_MATCH}\n"
     )
@@ -283,10 +283,10 @@ def test_the_sentence_that_matters_most() -> None:
         "reason": "picked", "clusterMessage": "",
     }  # fmt: skip
 
-    assert explain.why(row) == CliText.UP_DATE()
-    assert explain.why({**row, "next": "web-3-snapshot replaces web-2-snapshot"}).startswith("next: web-3")
-    assert explain.why({**row, "waiting": ["is not Available: no"]}) == "is not Available: no"
-    assert explain.why({**row, "selected": False, "clusterMessage": "gone"}) == "picked (gone)"
+    assert why(row) == ViewsText.UP_DATE()
+    assert why({**row, "next": "web-3-snapshot replaces web-2-snapshot"}).startswith("next: web-3")
+    assert why({**row, "waiting": ["is not Available: no"]}) == "is not Available: no"
+    assert why({**row, "selected": False, "clusterMessage": "gone"}) == "picked (gone)"
 
 
 def test_a_past_state_is_read_at_its_commit(gitfleet: Shell, moving: Path) -> None:
