@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import BinaryIO, Unpack
+from typing import Any, BinaryIO
 
 import click
 
@@ -13,7 +13,7 @@ from gitfleet.errors import BadInput
 from gitfleet.settings import ForgeSettings
 
 
-def _chosen(**values: Unpack[options.ForgeOptions]) -> ForgeSettings:
+def _chosen(**values: Any) -> ForgeSettings:
     chosen = options.forge_settings("", values)
     if chosen is None:
         raise click.UsageError(CliText.NAME_FORGE_FORGE())

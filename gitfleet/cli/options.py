@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
-from typing import Any, Protocol, TypedDict, TypeVar, Unpack, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import click
 
@@ -204,21 +204,11 @@ forge = combined(
 )
 
 
-class ForgeOptions(TypedDict, total=False):
-    """The options that become ForgeSettings."""
-
-    forge: str | None
-    forge_url: str | None
-    forge_repo: str | None
-    forge_token_file: Path | None
-    forge_token_env: str | None
-
-
-def forge_settings(repo: str, chosen: ForgeOptions) -> ForgeSettings | None:
+def forge_settings(repo: str, chosen: Mapping[str, Any]) -> ForgeSettings | None:
     """The forge that the options name, None for none; UsageError where they do not go together."""
     name, file, variable = chosen.get("forge"), chosen.get("forge_token_file"), chosen.get("forge_token_env")
     if name is None:
-        named = sorted(option for option in ForgeOptions.__annotations__ if chosen.get(option) is not None)
+        named = sorted(option for option in chosen if option.startswith("forge_") and chosen[option] is not None)
         if named:
             raise click.UsageError(f"--{named[0].replace('_', '-')} goes with --forge NAME")
         return None
@@ -289,27 +279,7 @@ def _webhook_of(text: str) -> tuple[str, Path]:
     return provider, Path(file)
 
 
-class ProcessOptions(ForgeOptions, total=False):
-    """The options that become Settings, by the names that click gives them."""
-
-    cache_dir: Path | None
-    state_dir: Path | None
-    kubeconfig: Path | None
-    kubeconfig_dir: Path | None
-    allow_exec: tuple[str, ...]
-    exec_env: tuple[str, ...]
-    in_cluster: str
-    secret_namespace: tuple[str, ...]
-    simulated_dir: Path | None
-    simulate_unconnected: bool
-    branch: str | None
-    approval_policy: Path | None
-    sops_age_key_file: Path | None
-    listen: str | None
-    webhook: tuple[str, ...]
-
-
-def settings_for(repo: str, **chosen: Unpack[ProcessOptions]) -> Settings:
+def settings_for(repo: str, **chosen: Any) -> Settings:
     """The settings of one process from its options and environment."""
     cache_dir = cache_dir_for(repo, chosen.get("cache_dir"))
     # One cache may be chosen for several fleets, whose clusters of the same name are not the same.
@@ -338,7 +308,7 @@ def settings_for(repo: str, **chosen: Unpack[ProcessOptions]) -> Settings:
     )
 
 
-def settings_of_state(repo: str, **chosen: Unpack[ProcessOptions]) -> Settings:
+def settings_of_state(repo: str, **chosen: Any) -> Settings:
     """`settings_for` of a command to which the state branch matters: says when a clone's remote has it, and not the
     clone."""
     from gitfleet.wiring.state import remote_with_state  # what only prints schemas needs no git
@@ -348,7 +318,7 @@ def settings_of_state(repo: str, **chosen: Unpack[ProcessOptions]) -> Settings:
     return settings_for(repo, **chosen)
 
 
-def settings_of_clone(repo: str, **chosen: Unpack[ProcessOptions]) -> Settings:
+def settings_of_clone(repo: str, **chosen: Any) -> Settings:
     """`settings_for` of a command that only reads: where a clone has no branch of a name, that of its remote counts."""
     return replace(settings_for(repo, **chosen), tracked=True)
 
