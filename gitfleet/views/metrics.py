@@ -87,13 +87,10 @@ def _numbers(state: FleetState) -> Iterator[FleetGauge]:
         ("severity",),
         tuple(((severity.value,), faults[severity]) for severity in Severity),
     )
-    yield FleetGauge("gitfleet_bindings", ViewsText.PLACEMENTS_CLUSTERS(), (), (((), _bindings(state)),))
+    bindings = sum(len(record.bindings) for record in state.placements.values())
+    yield FleetGauge("gitfleet_bindings", ViewsText.PLACEMENTS_CLUSTERS(), (), (((), bindings),))
     pending = len(tuple(approval_requests(state)))
     yield FleetGauge("gitfleet_approvals_pending", ViewsText.REQUESTS_WAIT_PERSON_APPROVAL(), (), (((), pending),))
-
-
-def _bindings(state: FleetState) -> int:
-    return sum(len(record.bindings) for record in state.placements.values())
 
 
 def _placement(record: PlacementRecord) -> tuple[tuple[str, ...], float]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from gitfleet import desired, snapshots
 from gitfleet.api import write
@@ -36,7 +36,6 @@ from gitfleet.views.placement_status import status_object
 from gitfleet.views.texts import ViewsText
 
 _ENVELOPES: Final = "kubernetes-fleet.io/number-of-enveloped-object"
-N = TypeVar("N", bound="Named")
 S = TypeVar("S")
 
 
@@ -162,25 +161,17 @@ class BindingView:
         return write(self.binding)
 
 
-class Named(Protocol):
-    """What has a name."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-
 @dataclass(frozen=True, slots=True)
-class OwnView(Generic[N]):
+class OwnView:
     """A cluster-scoped value that has a file of its own."""
 
-    value: N
+    value: Any
     namespace: str = ""
 
     @property
     def name(self) -> str:
         """The value's name."""
-        return self.value.name
+        return str(self.value.name)
 
     def body(self) -> JsonObject:
         """The whole object."""

@@ -79,29 +79,25 @@ def _conditions(record: PlacementRecord, progress: ClusterProgress) -> list[Json
     decision = progress.binding.decision if progress.binding and progress.binding.decision else None
     if decision is None:
         decision = next((d for d in record.decisions if d.cluster == progress.cluster), None)
-    generation = record.placement.generation
-    reported: list[JsonObject] = [
-        {
-            "lastTransitionTime": _time_of(record, SCHEDULED),
-            "message": decision.reason if decision else "",
-            "observedGeneration": generation,
-            "reason": Reason.SCHEDULED.value,
-            "status": "True",
-            "type": SCHEDULED.value,
-        }
-    ]
+    message = decision.reason if decision else ""
+    reported = [_condition(record, SCHEDULED, Status.TRUE, Reason.SCHEDULED, message)]
     for step in progress.steps:
-        reported.append(
-            {
-                "lastTransitionTime": time_text(step.since) if step.since else _time_of(record, step.step.type),
-                "message": step.message,
-                "observedGeneration": generation,
-                "reason": step.reason,
-                "status": step.status.value,
-                "type": step.step.type.value,
-            }
-        )
+        since = time_text(step.since) if step.since else ""
+        reported.append(_condition(record, step.step.type, step.status, step.reason, step.message, since))
     return reported
+
+
+def _condition(
+    record: PlacementRecord, type_: ConditionType, status: Status, reason: str, message: str, since: str = ""
+) -> JsonObject:
+    return {
+        "lastTransitionTime": since or _time_of(record, type_),
+        "message": message,
+        "observedGeneration": record.placement.generation,
+        "reason": str(reason),
+        "status": status.value,
+        "type": type_.value,
+    }
 
 
 def _time_of(record: PlacementRecord, type_: ConditionType) -> str:
@@ -117,17 +113,6 @@ def _unmet(record: PlacementRecord, chosen: int) -> list[JsonObject]:
     """Entries for the clusters that are missing: why one was refused, without its name, as in KubeFleet."""
     refused = [decision for decision in record.decisions if not decision.selected]
     return [
-        {
-            "conditions": [
-                {
-                    "lastTransitionTime": _time_of(record, SCHEDULED),
-                    "message": decision.reason,
-                    "observedGeneration": record.placement.generation,
-                    "reason": Reason.SCHEDULE_FAILED.value,
-                    "status": "False",
-                    "type": SCHEDULED.value,
-                }
-            ]
-        }
+        {"conditions": [_condition(record, SCHEDULED, Status.FALSE, Reason.SCHEDULE_FAILED, decision.reason)]}
         for decision in refused[: unmet_count(record, chosen)]
     ]
