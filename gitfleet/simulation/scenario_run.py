@@ -19,7 +19,6 @@ from gitfleet.errors import BadInput, RetryLater
 from gitfleet.model.events import Event, EventType
 from gitfleet.model.state import FleetState
 from gitfleet.simulation.clock import ManualClock
-from gitfleet.simulation.cluster import SimulatedCrash
 from gitfleet.simulation.fleet import SimulatedFleet
 from gitfleet.simulation.memory_repo import MemoryRepo
 from gitfleet.simulation.rules import matches
@@ -89,9 +88,6 @@ class ScenarioRun:
                 if self._apply_entry(waiting.pop(0)):
                     reconciler = self.start_reconciler(self._emit)
             settled, wake_at = self._reconcile(reconciler)
-            if settled is None:
-                reconciler = self.start_reconciler(self._emit)
-                continue
             moments = [self._time_of(waiting[0])] if waiting else []
             moments += [moment for moment in (self.fleet.next_change(), wake_at) if moment is not None]
             if not settled:
@@ -104,15 +100,12 @@ class ScenarioRun:
         self._emit(Event(type=EventType.END, fields={"reason": reason, "placements": _summary(self._state)}))
         return self._state
 
-    def _reconcile(self, reconciler: Reconciler) -> tuple[bool | None, datetime | None]:
-        """Reconcile until nothing changes at this moment: (whether it settled, when to wake); None after a crash."""
+    def _reconcile(self, reconciler: Reconciler) -> tuple[bool, datetime | None]:
+        """Reconcile until nothing changes at this moment: (whether it settled, when to wake)."""
         wake_at: datetime | None = None
         for _ in range(_MOST_RECONCILES_AT_ONCE):
             try:
                 result = reconciler.reconcile()
-            except SimulatedCrash:
-                self._emit(Event(type=EventType.CRASH))
-                return None, None
             except RetryLater:
                 return False, None
             self._state, self.asks, wake_at = result.state, result.asks, result.wake_at

@@ -15,9 +15,9 @@ from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.fleet.observation_cache import PROBED_AFTER, READ_AFTER
 from gitfleet.ports.transport import Request, Response
 from gitfleet.simulation.cluster import SimulatedCluster
-from gitfleet.simulation.watching import MemoryWatching
 from tests import builders
 from tests.scenarios.world import World, end_of
+from tests.watching import MemoryWatching
 
 NAMES = [f"c{number}" for number in range(6)]
 HALVES = {"web-a": NAMES[:3], "web-b": NAMES[3:]}

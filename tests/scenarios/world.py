@@ -41,9 +41,9 @@ from gitfleet.simulation.cluster import ClusterEvent, SimulatedCrash
 from gitfleet.simulation.fleet import SimulatedFleet
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
-from gitfleet.simulation.watching import MemoryWatching
 from gitfleet.wiring.hub import simulated_clusters
 from tests.builders import path_of, repo_files_for
+from tests.watching import MemoryWatching
 
 STATE: Final = "gitfleet/state"
 MOST_TICKS: Final = 60
