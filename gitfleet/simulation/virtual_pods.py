@@ -8,6 +8,7 @@ ReplicaSet.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -67,7 +68,7 @@ def delete_pod(server: MemoryServer, key: ObjectKey, *, now: datetime, uid: str 
         why = f"the UID in the precondition ({uid}) does not match the UID in record ({has})"
         raise conflict("", "pods", key.name, f"{why}. The object might have been deleted and then recreated")
     if stored.workload is not None:
-        smaller = revision._replace(pods=tuple(candidate for candidate in revision.pods if candidate is not pod))
+        smaller = replace(revision, pods=[candidate for candidate in revision.pods if candidate is not pod])
         revisions = (smaller if candidate is revision else candidate for candidate in stored.workload.revisions)
         stored.workload = stored.workload._replace(revisions=tuple(revisions))
     server.restart(stored, now)
@@ -84,7 +85,7 @@ def patch_replica_set(server: MemoryServer, key: ObjectKey, patch: JsonObject, *
             check_preconditions(key, "replicasets", body["metadata"], patch.get("metadata") or {})
             if {*patch} - {"metadata", "spec"} or {*(patch.get("spec") or {})} != {"minReadySeconds"}:
                 raise bad_request("of a simulated ReplicaSet nothing but spec.minReadySeconds can be patched")
-            changed = revision._replace(min_ready=number(patch["spec"]["minReadySeconds"], 0))
+            changed = replace(revision, min_ready=number(patch["spec"]["minReadySeconds"], 0))
             revisions = tuple(changed if candidate is revision else candidate for candidate in workload.revisions)
             stored.workload = workload._replace(revisions=revisions)
             server.restart(stored, now)

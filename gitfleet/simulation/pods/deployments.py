@@ -10,8 +10,8 @@ from datetime import datetime
 from math import floor
 from typing import Final
 
-from gitfleet.simulation.pods.model import MOST_PODS, Spec, Status, number, section, share
-from gitfleet.simulation.pods.work import Controller, Group, Work
+from gitfleet.simulation.pods.model import MOST_PODS, Revision, Spec, Status, number, section, share
+from gitfleet.simulation.pods.work import Controller, Work
 
 _NO_DEADLINE: Final = 2147483647
 _MOST_STEPS: Final = 1000
@@ -109,17 +109,17 @@ class DeploymentController(Controller):
         reason = "NewReplicaSetAvailable" if self.is_complete else "ReplicaSetUpdated"
         return {"type": "Progressing", "status": "True", "reason": reason}
 
-    def _available(self, group: Group) -> int:
+    def _available(self, group: Revision) -> int:
         return self.work.available(group.pods, group.min_ready)
 
-    def _old(self) -> list[Group]:
+    def _old(self) -> list[Revision]:
         """The other ReplicaSets that have pods, oldest first."""
         return [group for group in self.work.groups if group.pods and group is not self.new]
 
     def _was_scaled(self) -> bool:
         return any(group.desired != self.desired for group in self.work.groups if group.pods)
 
-    def _scale(self, group: Group, size: int) -> bool:
+    def _scale(self, group: Revision, size: int) -> bool:
         """Scale a ReplicaSet; whether it had another size."""
         group.desired, group.most = self.desired, self.desired + self.surge
         before = len(group.pods)
@@ -129,7 +129,7 @@ class DeploymentController(Controller):
             self.work.drop(self.work.least_needed(group.pods, before - size))
         return size != before
 
-    def _made(self) -> Group:
+    def _made(self) -> Revision:
         """The new ReplicaSet, made without pods where it is not there."""
         is_new = self.new is None
         self.new = self.work.latest(self.spec.get("template"))
@@ -141,13 +141,13 @@ class DeploymentController(Controller):
             )
         return self.new
 
-    def _is_immediate(self, new: Group) -> bool:
+    def _is_immediate(self, new: Revision) -> bool:
         """Whether new pods are available as soon as they are made, so that all steps there are follow at once."""
         at = self.work.ready_at(new.delay)
         is_at_once = at is not None and at <= self.work.now and self.min_ready == 0
         return is_at_once and self._available(new) == len(new.pods)
 
-    def _grow(self, new: Group) -> bool:
+    def _grow(self, new: Revision) -> bool:
         """`reconcileNewReplicaSet`."""
         size = len(new.pods)
         if size >= self.desired:
@@ -155,7 +155,7 @@ class DeploymentController(Controller):
         room = self.desired + self.surge - self.work.size
         return room > 0 and self._scale(new, size + min(room, self.desired - size))
 
-    def _shrink_old(self, new: Group) -> bool:
+    def _shrink_old(self, new: Revision) -> bool:
         """`reconcileOldReplicaSets`: what is not available goes first."""
         old = self._old()
         if not old:
@@ -193,7 +193,7 @@ class DeploymentController(Controller):
         elif not self.recreates:
             self._scale_in_proportion(active)
 
-    def _scale_in_proportion(self, active: list[Group]) -> None:
+    def _scale_in_proportion(self, active: list[Revision]) -> None:
         """What is to be added or to go is spread over the ReplicaSets by their size, the remainder to the largest."""
         adding = (self.desired + self.surge if self.desired else 0) - self.work.size
         newer_first = list(reversed(active)) if adding > 0 else active
@@ -207,7 +207,7 @@ class DeploymentController(Controller):
         for group, size in zip(ordered, sizes, strict=True):
             self._scale(group, size)
 
-    def _proportion(self, group: Group, adding: int, remainder: int) -> int:
+    def _proportion(self, group: Revision, adding: int, remainder: int) -> int:
         """`GetReplicaSetProportion`."""
         if adding == 0 or remainder == 0:
             return 0

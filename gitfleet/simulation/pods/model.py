@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -33,7 +33,8 @@ class Pod(NamedTuple):
     ready: datetime | None
 
 
-class Revision(NamedTuple):
+@dataclass(slots=True)
+class Revision:
     """One template of a workload, and its pods. `delay` is how long they take to become ready.
 
     The rest is what a Deployment writes into a ReplicaSet: the replicas that it wanted and had at most when it scaled
@@ -46,7 +47,12 @@ class Revision(NamedTuple):
     desired: int = 0
     most: int = 0
     min_ready: int = 0
-    pods: tuple[Pod, ...] = ()
+    pods: list[Pod] = field(default_factory=list)
+
+
+def copy_of(revision: Revision) -> Revision:
+    """The revision, to be worked on without changing the value."""
+    return replace(revision, pods=[*revision.pods])
 
 
 class Workload(NamedTuple):
@@ -156,7 +162,7 @@ def loaded(value: Mapping[str, Any]) -> Workload:
 def _revision(value: Mapping[str, Any]) -> Revision:
     delay: Delay = "never" if value["delay"] is None else timedelta(seconds=value["delay"])
     number, replicas, most, ready = (int(value[name]) for name in ("number", "wanted", "most", "minReady"))
-    pods = tuple(_pod(number, *parts) for parts in value["pods"])
+    pods = [_pod(number, *parts) for parts in value["pods"]]
     return Revision(number, value["template"], delay, replicas, most, ready, pods)
 
 

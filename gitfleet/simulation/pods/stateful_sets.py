@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from gitfleet.simulation.pods.model import Pod, Spec, Status, number, section
-from gitfleet.simulation.pods.work import Controller, Group, Work
+from gitfleet.simulation.pods.model import Pod, Revision, Spec, Status, number, section
+from gitfleet.simulation.pods.work import Controller, Work
 
 ON_DELETE: Final = "OnDelete"
 
@@ -93,6 +93,6 @@ class StatefulSetController(Controller):
     def _is_fine(self, pod: Pod) -> bool:
         return pod.place not in self.desired or self.work.is_available(pod, self.min_ready)
 
-    def _revision_for(self, ordinal: int, current: Group) -> Group:
+    def _revision_for(self, ordinal: int, current: Revision) -> Revision:
         """`newVersionedStatefulSetPod`."""
         return current if ordinal < self.partition else self.update

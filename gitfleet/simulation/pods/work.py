@@ -8,26 +8,19 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from gitfleet.api.scenarios import Delay
-from gitfleet.simulation.pods.model import NEVER_AVAILABLE, Moment, Pod, Revision, Spec, Status, Workload, number
+from gitfleet.simulation.pods.model import (
+    NEVER_AVAILABLE,
+    Moment,
+    Pod,
+    Revision,
+    Spec,
+    Status,
+    Workload,
+    copy_of,
+    number,
+)
 
 _DAY: Final = timedelta(days=1)
-
-
-class Group:
-    """A revision that is worked on."""
-
-    __slots__ = ("delay", "desired", "min_ready", "most", "number", "pods", "template")
-
-    def __init__(self, revision: Revision) -> None:
-        self.number, self.template, self.delay = revision.number, revision.template, revision.delay
-        self.desired, self.most, self.min_ready = revision.desired, revision.most, revision.min_ready
-        self.pods = list(revision.pods)
-
-    def done(self) -> Revision:
-        """The value that was made."""
-        return Revision(
-            self.number, self.template, self.delay, self.desired, self.most, self.min_ready, tuple(self.pods)
-        )
 
 
 class Work:
@@ -39,16 +32,14 @@ class Work:
     def __init__(self, workload: Workload, moment: Moment) -> None:
         """Work that goes on from a value."""
         self.moment, self.now, self.since = moment, moment.now, workload.since
-        self.groups = [Group(revision) for revision in workload.revisions]
+        self.groups = [copy_of(revision) for revision in workload.revisions]
         self.current, self.made = workload.current, workload.made
 
     def done(self) -> Workload:
         """The value that was made, without revisions that nothing refers to."""
         last = self.groups[-1:]
-        revisions = tuple(
-            group.done() for group in self.groups if group.pods or group.number == self.current or group in last
-        )
-        return Workload(self.since, revisions, self.current, self.made)
+        groups = (group for group in self.groups if group.pods or group.number == self.current or group in last)
+        return Workload(self.since, tuple(map(copy_of, groups)), self.current, self.made)
 
     def begin(self) -> None:
         """The delays count from now on, by the rules of now; a pod that would never be ready gets another chance."""
@@ -68,30 +59,30 @@ class Work:
         """How many pods there are."""
         return sum(len(group.pods) for group in self.groups)
 
-    def revision_of(self, template: Any) -> Group | None:
+    def revision_of(self, template: Any) -> Revision | None:
         """The revision of a template, if it has one."""
         for group in reversed(self.groups):
             if group.template is template or group.template == template:
                 return group
         return None
 
-    def count_as_newest(self, group: Group) -> None:
+    def count_as_newest(self, group: Revision) -> None:
         """The group's number is the highest from now on."""
         highest = max(candidate.number for candidate in self.groups)
         if group.number != highest:
             group.number = highest + 1
             group.pods = [pod._replace(revision=group.number) for pod in group.pods]
 
-    def numbered(self, revision: int) -> Group | None:
+    def numbered(self, revision: int) -> Revision | None:
         """The revision of a number."""
         return next((group for group in self.groups if group.number == revision), None)
 
-    def latest(self, template: Any) -> Group:
+    def latest(self, template: Any) -> Revision:
         """The revision of a template, made now if it is new, and the newest from now on."""
         existing = self.revision_of(template)
         if existing is None:
             highest = max((group.number for group in self.groups), default=0)
-            existing = Group(Revision(highest + 1, template, self.moment.delay_of(template)))
+            existing = Revision(highest + 1, template, self.moment.delay_of(template))
         elif existing is self.groups[-1]:
             return existing
         else:
@@ -103,7 +94,7 @@ class Work:
         """When a pod that is made now is ready; None: never."""
         return max(self.now, self.since + delay) if isinstance(delay, timedelta) else None
 
-    def make(self, group: Group, place: int | None = None) -> Pod:
+    def make(self, group: Revision, place: int | None = None) -> Pod:
         """A new pod, the last of its revision."""
         serial = self.made
         self.made += 1
