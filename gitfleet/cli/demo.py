@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import shutil
-import sys
 from pathlib import Path
 
 import click
@@ -43,22 +42,14 @@ def demo(directory: Path) -> int:
         readme = workspace.state_file("README.md")
     click.echo("")
     click.echo(readme)
-    where, program = shlex.quote(str(repo)), _program()
+    where = shlex.quote(str(repo))
     say(CliText.GITFLEET_WROTE_BRANCH_GITFLEET_STATE())
-    say(CliText.GET_CRP_C(program=program, where=where))
-    say(CliText.EXPLAIN_WEB_C(program=program, where=where))
+    say(f"  gitfleet get crp -C {where}")
+    say(f"  gitfleet explain web -C {where}")
     say(f"  git -C {where} log gitfleet/state")
     say(CliText.EDIT_COMMIT_FILE(where=where))
-    say(f"  {program} run --until-settled {where} --cache-dir {shlex.quote(str(cache))}")
+    say(f"  gitfleet run --until-settled {where} --cache-dir {shlex.quote(str(cache))}")
     return 0 if result.settled else 1
-
-
-def _program() -> str:
-    """What starts gitfleet in the shell that started this: its name where the PATH has it, else as it was started."""
-    if shutil.which("gitfleet"):
-        return "gitfleet"
-    started = Path(sys.argv[0])
-    return shlex.quote(str(started)) if started.name == "gitfleet" else f"{shlex.quote(sys.executable)} -m gitfleet"
 
 
 def _clear(directory: Path) -> None:

@@ -4,7 +4,6 @@ workload rollouts and quarantined content."""
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Final
 
 from gitfleet.api import write
 from gitfleet.api.quarantines import Quarantine
@@ -19,9 +18,6 @@ from gitfleet.views.markdown import code_span, link, rest_lines, table_lines
 from gitfleet.views.runs import RunView, progress_of
 from gitfleet.views.texts import ViewsText
 from gitfleet.views.workload_rollouts import RolloutProgress, RolloutView, by_key
-
-_CELLS: Final = 10
-"""Of a bar."""
 
 
 def answer_lines(request: str, key: NamespacedName, branches: str) -> list[str]:
@@ -115,8 +111,8 @@ def _between(before: StageStatus, after: StageStatus) -> str:
 
 
 def rollout_section(state: FleetState, most: int) -> list[str]:
-    """Every workload rollout on which something is left to do, cluster by cluster, with a bar of its ready pods and
-    what it waits for; those that are done are counted."""
+    """Every workload rollout on which something is left to do, cluster by cluster, with its ready pods and what it
+    waits for; those that are done are counted."""
     views = [RolloutView(record=record) for record in by_key(state.rollouts.values())]
     rows = [_rollout_row(view, progress) for view in views for progress in view.clusters if not progress.is_done]
     rows += [_empty_rollout_row(view) for view in views if not view.clusters]
@@ -138,7 +134,7 @@ def _rollout_row(view: RolloutView, progress: RolloutProgress) -> tuple[str, ...
         code_span(progress.status.cluster),
         progress.state,
         f"{progress.batch}/{progress.batches}",
-        bar_of(progress.status.upgraded_ready_replicas, progress.status.target_size),
+        f"{progress.status.upgraded_ready_replicas}/{progress.status.target_size}",
         code_span(progress.message, 300),
     )
 
@@ -148,12 +144,6 @@ def _empty_rollout_row(view: RolloutView) -> tuple[str, ...]:
     key = view.record.key
     named = link(str(key), paths.own_path("rollouts", key.namespace, key.name))
     return named, code_span(view.target), "-", "-", "-", "-", code_span(view.message, 300)
-
-
-def bar_of(ready: int, size: int) -> str:
-    """How much of something is done, as ten squares with the numbers behind."""
-    filled = min(_CELLS, ready * _CELLS // size) if size > 0 else 0
-    return f"{'■' * filled}{'□' * (_CELLS - filled)} {ready}/{size}"
 
 
 def lifting_text(quarantine: Quarantine) -> str:

@@ -17,7 +17,6 @@ from gitfleet.cli.output import print_table
 from gitfleet.model.forges import StatusState
 from gitfleet.model.state import FleetState
 from gitfleet.views import forge_view, objects_of, readme_text, rollout_lines, table_of
-from gitfleet.views.page_sections import bar_of
 from gitfleet.views.texts import ViewsText
 from gitfleet.views.workload_rollouts import NOWHERE
 from gitfleet.workload.phases import Phase
@@ -202,11 +201,11 @@ def test_the_page_of_the_state_branch_shows_what_is_under_way() -> None:
         "| Rollout | Target | Cluster | State | Batch | Ready | Waits for |",
         "| --- | --- | --- | --- | --- | --- | --- |",
         (
-            f"{first} `eu-1` | rollingInBatches | 2/4 | ■■■□□□□□□□ 3/10 | "
+            f"{first} `eu-1` | rollingInBatches | 2/4 | 3/10 | "
             + WorkloadText.PODS_READY(ready="`3", wanted="5", live="the new content")
             + "` |"
         ),
-        f"{first} `us-1` | verifyingSpec | 0/4 | □□□□□□□□□□ 0/0 |  |",
+        f"{first} `us-1` | verifyingSpec | 0/4 | 0/0 |  |",
     ]
     assert section(done) == [ViewsText.WORKLOAD_ROLLOUTS_UNDER_WAY(count=0, over=1)]
     *_, row = section(done, replace(under_way, clusters=()))
@@ -227,10 +226,3 @@ def test_many_clusters_are_cut_off_and_counted() -> None:
     lines = section(rollout_record(*(replace(VERIFYING, cluster=f"c-{n:03d}") for n in range(60))))
     assert len([line for line in lines if line.startswith("| [")]) == 50
     assert lines[-1] == ViewsText.AND_MORE_IN(count=10, path="rollouts")
-
-
-@pytest.mark.parametrize(
-    ("ready", "size", "bar"), [(0, 0, "□" * 10), (9, 100, "□" * 10), (99, 100, "■" * 9 + "□"), (12, 10, "■" * 10)]
-)
-def test_a_bar_is_full_only_when_all_is_done(ready: int, size: int, bar: str) -> None:
-    assert bar_of(ready, size) == f"{bar} {ready}/{size}"
