@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -32,7 +33,8 @@ def evict(placement: str, cluster: str, target: str | None, settings: Settings) 
     what became of it. A protected branch takes it by a pull request: commit it to a branch with --branch.
     """
     from gitfleet.branches.person_commits import FilesChange
-    from gitfleet.views import eviction_path, eviction_text, free_name
+    from gitfleet.state import paths
+    from gitfleet.views import eviction_text, free_name
     from gitfleet.wiring.hub import open_workspace
 
     with open_workspace(settings, clusters="none") as workspace:
@@ -40,10 +42,12 @@ def evict(placement: str, cluster: str, target: str | None, settings: Settings) 
         _check(state, placement, cluster)
         taken = {*state.evictions, *workspace.desired_at(workspace.commit_of(None)).evictions}
 
-        def change(paths: Collection[str]) -> FilesChange:
+        path_of = partial(paths.own_path, "evictions", "")
+
+        def change(tree: Collection[str]) -> FilesChange:
             # An eviction is decided once, and its name is not used again.
-            name = free_name(f"{placement}-{cluster}", lambda name: name in taken or eviction_path(name) in paths)
-            path, text = eviction_path(name), eviction_text(name, placement, cluster)
+            name = free_name(f"{placement}-{cluster}", lambda name: name in taken or path_of(name) in tree)
+            path, text = path_of(name), eviction_text(name, placement, cluster)
             say(f"{path} evicts {placement} from {cluster}")
             return FilesChange(subject=f"Evict {placement} from {cluster}", write={path: text.encode()})
 

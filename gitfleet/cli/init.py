@@ -16,6 +16,7 @@ import click
 from gitfleet import __version__
 from gitfleet.cli import options
 from gitfleet.cli.messages import say
+from gitfleet.cli.output import write_files
 from gitfleet.cli.schema import EVERY_KIND, schema_files
 from gitfleet.cli.texts import CliText
 from gitfleet.errors import BadInput
@@ -50,20 +51,14 @@ def init(directory: Path, forge: str | None, force: bool) -> None:
     files = {} if is_fleet else dict(layout_files())
     if forge is not None:
         files |= ci_files(forge)
-    try:
-        existing = sorted(path for path in files if os.path.lexists(directory / path))
-        if _FLEET_FILE in existing and not force:
-            raise BadInput(CliText.ALREADY_HAS(resolve=directory.resolve()), hint=CliText.CHOOSE_ANOTHER_FOLDER())
-        if existing:
-            names = named_briefly(existing, _MOST_NAMED)
-            say(CliText.FILES_REPLACED(files=names) if force else CliText.FILES_UNCHANGED(files=names))
-        new = {path: content for path, content in files.items() if force or path not in existing}
-        for path, content in new.items():
-            target = directory / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
-    except OSError as error:
-        raise BadInput(CliText.CANNOT_WRITTEN(file=error.filename, strerror=error.strerror)) from error
+    existing = sorted(path for path in files if os.path.lexists(directory / path))
+    if _FLEET_FILE in existing and not force:
+        raise BadInput(CliText.ALREADY_HAS(resolve=directory.resolve()), hint=CliText.CHOOSE_ANOTHER_FOLDER())
+    if existing:
+        names = named_briefly(existing, _MOST_NAMED)
+        say(CliText.FILES_REPLACED(files=names) if force else CliText.FILES_UNCHANGED(files=names))
+    new = {path: content for path, content in files.items() if force or path not in existing}
+    write_files(directory, new)
     say(CliText.FILES_NEXT(count=len(new), resolve=directory.resolve()))
     if directory.resolve() != Path.cwd():
         say(f"  cd {shlex.quote(str(directory))}")

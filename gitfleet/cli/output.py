@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
 from gitfleet.cli.messages import NARROWEST, folded, terminal_width
+from gitfleet.cli.texts import CliText
+from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import json_text
 from gitfleet.formats.yaml_writer import yaml_text
 
@@ -64,3 +67,17 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         lines.append(f"{head}{last[0]}".rstrip())
         lines += [" " * before_last + part for part in last[1:]]
     click.echo("\n".join(lines))
+
+
+def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files below a folder, which none of them leaves. BadInput for what cannot be written."""
+    home = folder.resolve()
+    try:
+        for path, content in files.items():
+            target = (home / path).resolve()
+            if not target.is_relative_to(home):
+                raise BadInput(CliText.LIES_OUTSIDE_NOT_WRITTEN(path=path, out=folder))
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+    except OSError as error:
+        raise BadInput(CliText.CANNOT_WRITTEN(file=error.filename, strerror=error.strerror)) from error

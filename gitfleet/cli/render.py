@@ -6,6 +6,7 @@ from pathlib import Path
 
 from gitfleet.cli import options
 from gitfleet.cli.messages import say
+from gitfleet.cli.output import write_files
 from gitfleet.cli.texts import CliText
 from gitfleet.errors import BadInput
 from gitfleet.settings import Settings
@@ -34,16 +35,7 @@ def render(out: Path, rev: str | None, settings: Settings) -> int:
         if rev is None and (rewrite := workspace.rewrite()) is not None:
             say(f"error: {rewrite.fault()}")
         files, errors = workspace.rendered_files(rev)
-    try:
-        home = out.resolve()
-        for path, content in files.items():
-            target = (home / path).resolve()
-            if not target.is_relative_to(home):
-                raise BadInput(CliText.LIES_OUTSIDE_NOT_WRITTEN(path=path, out=out))
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
-    except OSError as error:
-        raise BadInput(CliText.CANNOT_WRITTEN(file=error.filename, strerror=error.strerror)) from error
+    write_files(out, files)
     clusters = {path.split("/")[0] for path in files}
     say(CliText.FILES_CLUSTERS(count=len(files), count_2=len(clusters), out=out))
     for sentence in errors:

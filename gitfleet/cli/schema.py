@@ -10,9 +10,8 @@ import click
 
 from gitfleet.cli import options
 from gitfleet.cli.messages import say
-from gitfleet.cli.output import print_json, show
+from gitfleet.cli.output import print_json, show, write_files
 from gitfleet.cli.texts import CliText
-from gitfleet.errors import BadInput
 
 _BASE: Final = "https://gitfleet.dev/schemas/v1alpha1"
 """What the schemas are called; nothing is fetched from there."""
@@ -33,7 +32,9 @@ def schema(kind: str | None, out: Path | None, output: str) -> None:
         raise click.UsageError(CliText.SCHEMA_KIND_OR_OUT())
     names = sorted(item.name for item in KINDS.values())
     if out is not None:
-        _write(out)
+        files = schema_files()
+        write_files(out, files)
+        say(CliText.SCHEMAS_WRITTEN(count=len(files), folder=out))
     elif kind is not None:
         print_json(kind_named(kind).schema())
     elif output == "json":
@@ -72,14 +73,3 @@ def schema_files() -> dict[str, bytes]:
 def _nested(name: str, body: dict[str, Any]) -> Any:
     """A schema whose references lead to its own definitions from within another one: not every editor minds `$id`."""
     return json.loads(json.dumps(body).replace('"#/$defs/', f'"#/$defs/{name}/$defs/'))
-
-
-def _write(folder: Path) -> None:
-    files = schema_files()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, content in files.items():
-            (folder / name).write_bytes(content)
-    except OSError as error:
-        raise BadInput(CliText.CANNOT_WRITTEN(file=error.filename, strerror=error.strerror)) from error
-    say(CliText.SCHEMAS_WRITTEN(count=len(files), folder=folder))

@@ -10,10 +10,9 @@ import click
 
 from gitfleet.cli import options
 from gitfleet.cli.messages import say, warn_some
-from gitfleet.cli.output import print_table, show
+from gitfleet.cli.output import print_table, show, write_files
 from gitfleet.cli.progress import ending_of, progress_for, when_of
 from gitfleet.cli.texts import CliText
-from gitfleet.errors import BadInput
 from gitfleet.model.events import Event, EventType
 from gitfleet.settings import Settings, WhatIfOptions
 
@@ -90,10 +89,7 @@ def simulate(
 def _save(file: Path, events: list[tuple[float, Event]]) -> None:
     from gitfleet.cli.timeline_page import page_of
 
-    try:
-        file.write_text(page_of(events), encoding="utf-8")
-    except OSError as error:
-        raise BadInput(CliText.CANNOT_WRITTEN(file=file, strerror=error.strerror)) from error
+    write_files(file.parent, {file.name: page_of(events).encode()})
     say(CliText.TIMELINE_IS_IN(file=file))
 
 

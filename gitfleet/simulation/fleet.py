@@ -3,12 +3,10 @@ runs."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from threading import Lock
 from types import MappingProxyType
 from typing import Any, Final
@@ -84,7 +82,9 @@ class SimulatedFleet:
             path = folder / _file_name(name)
             if cluster.memory.changed or not path.exists():
                 folder.mkdir(parents=True, exist_ok=True)
-                _write_file(path, json_text(_dump(cluster), indent=True).encode())
+                partial = path.with_suffix(".partial")
+                partial.write_bytes(json_text(_dump(cluster), indent=True).encode())
+                partial.replace(path)
                 cluster.memory.changed = False
 
     @classmethod
@@ -174,15 +174,3 @@ def _stored(item: Mapping[str, Any]) -> Stored:
 def _file_name(cluster: str) -> str:
     """A name of a file in the folder itself, whatever the cluster is called."""
     return f"{quote(cluster, safe='')}.json"
-
-
-def _write_file(path: Path, content: bytes) -> None:
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        try:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-            Path(file.name).replace(path)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise

@@ -28,7 +28,7 @@ from gitfleet.views.diff_document import (
     questions_of,
     snapshots_document,
 )
-from gitfleet.views.evictions import eviction_path, eviction_sentence, eviction_text, free_name
+from gitfleet.views.evictions import eviction_sentence, eviction_text, free_name
 from gitfleet.views.explanation import (
     Recorded,
     explained,
@@ -76,7 +76,6 @@ __all__ = [
     "describe_lines",
     "diff_document",
     "differing",
-    "eviction_path",
     "eviction_sentence",
     "eviction_text",
     "explained",

@@ -133,11 +133,6 @@ def eviction_sentence(row: Mapping[str, Any]) -> str:
     return f"eviction {row['name']} {verb} {row['placement']} from {row['clusterName']}: {row['message']}"
 
 
-def eviction_path(name: str) -> str:
-    """Where the file of an eviction lies."""
-    return f"evictions/{name}.yaml"
-
-
 def eviction_text(name: str, placement: str, cluster: str) -> str:
     """The file that asks for an eviction."""
     return yaml_text(write(Eviction(name=name, placement_name=placement, cluster_name=cluster)))

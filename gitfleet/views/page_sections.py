@@ -114,8 +114,13 @@ def rollout_section(state: FleetState, most: int) -> list[str]:
     """Every workload rollout on which something is left to do, cluster by cluster, with its ready pods and what it
     waits for; those that are done are counted."""
     views = [RolloutView(record=record) for record in by_key(state.rollouts.values())]
-    rows = [_rollout_row(view, progress) for view in views for progress in view.clusters if not progress.is_done]
-    rows += [_empty_rollout_row(view) for view in views if not view.clusters]
+    rows = [
+        _rollout_row(view, *_progress_cells(progress))
+        for view in views
+        for progress in view.clusters
+        if not progress.is_done
+    ]
+    rows += [_rollout_row(view, *"----", code_span(view.message, 300)) for view in views if not view.clusters]
     if not views:
         return []
     over = sum(1 for view in views if view.clusters and all(progress.is_done for progress in view.clusters))
@@ -126,24 +131,15 @@ def rollout_section(state: FleetState, most: int) -> list[str]:
     return [*lines, *rest_lines(len(rows), most, "rollouts")]
 
 
-def _rollout_row(view: RolloutView, progress: RolloutProgress) -> tuple[str, ...]:
+def _rollout_row(view: RolloutView, *cells: str) -> tuple[str, ...]:
     key = view.record.key
-    return (
-        link(str(key), paths.own_path("rollouts", key.namespace, key.name)),
-        code_span(view.target),
-        code_span(progress.status.cluster),
-        progress.state,
-        f"{progress.batch}/{progress.batches}",
-        f"{progress.status.upgraded_ready_replicas}/{progress.status.target_size}",
-        code_span(progress.message, 300),
-    )
+    return link(str(key), paths.own_path("rollouts", key.namespace, key.name)), code_span(view.target), *cells
 
 
-def _empty_rollout_row(view: RolloutView) -> tuple[str, ...]:
-    """The row of a rollout that is about no cluster."""
-    key = view.record.key
-    named = link(str(key), paths.own_path("rollouts", key.namespace, key.name))
-    return named, code_span(view.target), "-", "-", "-", "-", code_span(view.message, 300)
+def _progress_cells(progress: RolloutProgress) -> tuple[str, ...]:
+    status = progress.status
+    batch, ready = f"{progress.batch}/{progress.batches}", f"{status.upgraded_ready_replicas}/{status.target_size}"
+    return code_span(status.cluster), progress.state, batch, ready, code_span(progress.message, 300)
 
 
 def lifting_text(quarantine: Quarantine) -> str:

@@ -273,26 +273,19 @@ def _rollout(record: PlacementRecord, decision: Decision) -> list[dict[str, Any]
     plan = decision.plans.get(record.placement.key)
     refused = rollout.recorded_refusal(record, decision.after.quarantines.values())
     awaited = {b.cluster: rollout.run_awaited(record, [b], refused) for b in record.bindings}
+
+    def unmoved(clusters: Iterable[str], otherwise: str) -> list[dict[str, Any]]:
+        return [_move(n, "wait" if awaited.get(n) else "none", awaited.get(n) or otherwise) for n in clusters]
+
     if plan is None:
-        return [
-            {
-                "clusterName": name,
-                "move": "wait" if why else "none",
-                "reason": why or ViewsText.MOVED_STAGED_UPDATE_RUN(),
-            }
-            for name, why in awaited.items()
-        ]
-    moves = [{"clusterName": m.cluster, "move": str(m.kind), "reason": m.reason} for m in plan.moves]
-    blocked = [{"clusterName": name, "move": "wait", "reason": why} for name, why in plan.blocked.items()]
-    unmoved = [
-        {
-            "clusterName": name,
-            "move": "wait" if (why := awaited.get(name)) else "none",
-            "reason": why or ViewsText.UP_DATE(),
-        }
-        for name in plan.up_to_date
-    ]
-    return moves + blocked + unmoved
+        return unmoved(awaited, ViewsText.MOVED_STAGED_UPDATE_RUN())
+    moves = [_move(move.cluster, str(move.kind), move.reason) for move in plan.moves]
+    blocked = [_move(name, "wait", why) for name, why in plan.blocked.items()]
+    return moves + blocked + unmoved(plan.up_to_date, ViewsText.UP_DATE())
+
+
+def _move(cluster: str, move: str, reason: str) -> dict[str, Any]:
+    return {"clusterName": cluster, "move": move, "reason": reason}
 
 
 def _only(name: str, manifest: Any, live: Any, owned: OwnedFields) -> Any:

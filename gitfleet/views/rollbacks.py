@@ -20,6 +20,7 @@ from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.reconcile.quarantines import in_force
 from gitfleet.rollout import staged
+from gitfleet.state import paths
 from gitfleet.views.evictions import free_name
 from gitfleet.views.explanation import no_placement
 from gitfleet.views.runs import RunView
@@ -85,7 +86,9 @@ def rollback_of(
     if NamespacedName(namespace, chosen) not in desired.strategies:
         names = ", ".join(str(strategy_key) for strategy_key in desired.strategies) or "none"
         raise BadInput(ViewsText.NO_STRATEGY(chosen=chosen), hint=ViewsText.NAME_ONE_STRATEGY_STRATEGIES(known=names))
-    run_name = free_name(f"{own[:_LONGEST_STEM]}-back-to-{index}", lambda n: is_taken(_path("runs", n, namespace)))
+    run_name = free_name(
+        f"{own[:_LONGEST_STEM]}-back-to-{index}", lambda n: is_taken(paths.own_path("runs", namespace, n))
+    )
     run = StagedRun(
         key=NamespacedName(namespace, run_name),
         placement_name=own,
@@ -94,7 +97,7 @@ def rollback_of(
     )
     ended = tuple(_file_of(run, ViewsText.RUN_UNDER_WAY(run=run.key), desired) for run in under_way)
     warning = _failed_with(snapshot, record, runs)
-    return Rollback(written=run, path=_path("runs", run_name, namespace), remove=ended, warning=warning)
+    return Rollback(written=run, path=paths.own_path("runs", namespace, run_name), remove=ended, warning=warning)
 
 
 def _failed_with(snapshot: ResourceSnapshot, record: PlacementRecord, runs: Iterable[RunRecord]) -> str:
@@ -118,13 +121,9 @@ def _pin(
     if pinned is not None:
         name, path = pinned.name, _file_of(pinned, ViewsText.PINNED_ALREADY(key=key), desired)
     else:
-        name = free_name(key.name, lambda n: n in desired.pins or is_taken(_path(PINS, n, key.namespace)))
-        path = _path(PINS, name, key.namespace)
+        name = free_name(key.name, lambda n: n in desired.pins or is_taken(paths.own_path(PINS, key.namespace, n)))
+        path = paths.own_path(PINS, key.namespace, name)
     return Rollback(written=Pin(name=name, placement=key, snapshot=snapshot.index, digest=snapshot.hash), path=path)
-
-
-def _path(folder: str, name: str, namespace: str) -> str:
-    return f"{folder}/{namespace}/{name}.yaml" if namespace else f"{folder}/{name}.yaml"
 
 
 def _is_under_way(state: FleetState, run: StagedRun, key: PlacementKey) -> bool:

@@ -198,7 +198,7 @@ def test_the_page(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:
     bars = [attributes for tag, attributes in page.seen if tag == "i" and "title" in attributes]
     assert ("available", "5s to ") in [(bar["class"], str(bar["title"])[:6]) for bar in bars]
     assert all(line in page.words for line in ended.out.split("\n\n")[0].splitlines())
-    assert gitfleet("simulate", fleet, "--save", tmp_path / "absent" / "x.html").code == 1
+    assert gitfleet("simulate", fleet, "--save", scenario / "x.html").code == 1
 
 
 def test_the_page_escapes_every_text() -> None:
