@@ -17,16 +17,6 @@ from gitfleet.schedule.fleet import ELIGIBILITY, TAINTS, Fact
 from gitfleet.schedule.plugins import Cycle, FleetRefusal, Refusal, SchedulerPlugin, Score
 from gitfleet.schedule.texts import ScheduleText
 
-_REMEDIES = {
-    Eligibility.ELIGIBLE: "",
-    Eligibility.LEFT: ScheduleText.ADD_CLUSTER_FILE_AGAIN(),
-    Eligibility.NOT_ONLINE: ScheduleText.START_MEMBER_AGENT(),
-    Eligibility.NOT_JOINED: ScheduleText.LET_MEMBER_AGENT_JOIN_FLEET(),
-    Eligibility.SILENT: ScheduleText.MAKE_CLUSTER_ANSWER_AGAIN(),
-    Eligibility.HEALTH_UNKNOWN: ScheduleText.LET_MEMBER_AGENT_REPORT_HEALTH(),
-    Eligibility.UNHEALTHY: ScheduleText.MAKE_CLUSTER_HEALTHY_AGAIN(),
-}
-
 
 class ClusterEligibility(SchedulerPlugin):
     """Stage filter: only clusters that have joined, answer and are healthy."""
@@ -49,7 +39,9 @@ class ClusterEligibility(SchedulerPlugin):
 
     def remedy(self, cycle: Cycle, cluster: MemberCluster) -> str:
         """What the owners of the cluster can do."""
-        return _REMEDIES[cycle.fleet.eligibilities[cycle.fleet.position[cluster.name]].verdict]
+        if cluster.deleting is not None:
+            return ScheduleText.ADD_CLUSTER_FILE_AGAIN()
+        return ScheduleText.START_MEMBER_AGENT()
 
 
 class NamespaceAffinity(SchedulerPlugin):

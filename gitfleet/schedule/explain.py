@@ -17,11 +17,11 @@ from gitfleet.model.scheduling import ClusterVerdict, SchedulingRequest, Schedul
 from gitfleet.schedule.classified_bindings import classify_bindings
 from gitfleet.schedule.decisions import decision_of_binding, low_score
 from gitfleet.schedule.eligibility import reason_of
-from gitfleet.schedule.fleet import FleetIndex, Unschedulable
+from gitfleet.schedule.fleet import FleetIndex
 from gitfleet.schedule.pick import Run
 from gitfleet.schedule.plugins import Cycle, Score
 from gitfleet.schedule.profile import Entry, Profile
-from gitfleet.schedule.stages import Filtered, Stages
+from gitfleet.schedule.stages import Filtered, Stages, failure_of
 from gitfleet.schedule.texts import ScheduleText
 
 
@@ -39,12 +39,9 @@ def explain_clusters(
     stages = Stages(profile)
     cycle = Run(after, fleet, stages, {}).cycle(classified, result.cycles + 1)
     verdicts = attempt(Subject.of_placement(request.placement), _one_more_cycle, stages, cycle, picked)
-    if not isinstance(verdicts, Failure):
-        return verdicts
-    error = verdicts.cause
-    if isinstance(error, Unschedulable):
-        return _undecided(fleet, picked, str(error))
-    return _undecided(fleet, picked, ScheduleText.PLUG_FAILED(name=type(error).__name__, error=error))
+    if isinstance(verdicts, Failure):
+        return _undecided(fleet, picked, failure_of(stages, verdicts) or verdicts.sentence)
+    return verdicts
 
 
 def _one_more_cycle(stages: Stages, cycle: Cycle, picked: Mapping[str, Binding]) -> tuple[ClusterVerdict, ...]:

@@ -156,7 +156,7 @@ def failure_of(stages: Stages, failure: Failure) -> str | None:
     who, error = stages.calling, failure.cause
     if isinstance(error, Unschedulable):
         return str(error) if who is None else f"{who.name}: {error}"
-    return None if who is None else ScheduleText.PLUG_FAILED_2(who=who.name, name=type(error).__name__, error=error)
+    return None if who is None else ScheduleText.PLUG_FAILED(who=who.name, name=type(error).__name__, error=error)
 
 
 def _merged(steady: list[ScoreGroup], moving: Partition[Score]) -> Iterator[ScoreGroup]:

@@ -34,11 +34,7 @@ class ScheduleText(TextTable):
     IMPLEMENTS_NONE_POST_BATCH = "{name} implements none of post_batch, filter and score"
     IT_HAS_NONE = "it has none"
     LAST_RECEIVED_MINUTES_AGO = "last received {minutes} minutes ago"
-    LET_MEMBER_AGENT_JOIN_FLEET = "let the member agent join the fleet"
-    LET_MEMBER_AGENT_REPORT_HEALTH = "let the member agent report its health"
-    MAKE_CLUSTER_ANSWER_AGAIN = "make the cluster answer again"
     MAKE_CLUSTER_ELIGIBLE = "make the cluster eligible: {why}"
-    MAKE_CLUSTER_HEALTHY_AGAIN = "make the cluster healthy again"
     MAKE_SCORE_BETTER_LOWEST_CLUSTER = (
         ", or make it score better than the lowest cluster picked ({bar}) and let the policy change"
     )
@@ -53,8 +49,7 @@ class ScheduleText(TextTable):
     NO_RECENT_HEARTBEAT_SIGNALS = "{disconnected}no recent heartbeat signals ({when})"
     NO_SCHEDULER_PLUG = "there is no scheduler plug-in {listed}; {filter}"
     PLACEMENT_TYPE_PICKN_NEEDS_NUMBEROFCLUSTERS = "a placement of the type PickN needs numberOfClusters"
-    PLUG_FAILED = "a plug-in failed with {name}: {error}"
-    PLUG_FAILED_2 = "the plug-in {who} failed with {name}: {error}"
+    PLUG_FAILED = "the plug-in {who} failed with {name}: {error}"
     PROPERTY_CLUSTER_CANNOT_COMPARED = "the property {name} of cluster {cluster} cannot be compared: {error}"
     RAISE_MAXSKEW_CONSTRAINT_MAKE_SCHEDULEANYWAY = (
         "raise maxSkew of the constraint on {key} to {enough} or make it ScheduleAnyway"
@@ -67,7 +62,7 @@ class ScheduleText(TextTable):
     SCHEDULER_PROFILE_ERRORS = "the scheduler profile has errors: {faults}"
     SCORE_NOT_HIGH_ENOUGH = "does not score high enough ({scores})"
     SPECIFIED_CLUSTER_NOT_FOUND = 'Specified cluster "{cluster}" is not found'
-    START_MEMBER_AGENT = "start the member agent, or give the cluster a connection that answers"
+    START_MEMBER_AGENT = "make the cluster answer and healthy: start its agent, or give it a connection that answers"
     SUCCESSFULLY_SCHEDULED_RESOURCES_PLACEMENT = (
         'Successfully scheduled resources for placement in "{cluster}" ({scores}): picked by scheduling policy'
     )

@@ -320,7 +320,7 @@ def test_weight_multiplies_a_score(weight: int, picked: str) -> None:
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (KeyError("x"), ScheduleText.PLUG_FAILED_2(who="Broken", name="KeyError", error="'x'")),
+        (KeyError("x"), ScheduleText.PLUG_FAILED(who="Broken", name="KeyError", error="'x'")),
         (Unschedulable("no price list"), "Broken: no price list"),
     ],
 )

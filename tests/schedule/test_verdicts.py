@@ -17,7 +17,6 @@ from gitfleet.api.cluster_selectors import (
     PropertyRequirement,
 )
 from gitfleet.api.clusters import AgentStatus, MemberCluster, Taint
-from gitfleet.api.conditions import Status
 from gitfleet.api.fleet import ListedPlugin
 from gitfleet.api.labels import LabelOperator, LabelRequirement, LabelSelector
 from gitfleet.api.placements import PlacementKey, PlacementPolicy
@@ -152,9 +151,6 @@ REFUSED: list[tuple[PlacementPolicy, MemberCluster, dict[str, Any]]] = [
         for member, remedy in (
             (cluster("c", deleting=NOW), ScheduleText.ADD_CLUSTER_FILE_AGAIN()),
             (cluster("c", status=None), ScheduleText.START_MEMBER_AGENT()),
-            (cluster("c", status=agent(joined=Status.FALSE)), ScheduleText.LET_MEMBER_AGENT_JOIN_FLEET()),
-            (cluster("c", status=agent(healthy=None)), ScheduleText.LET_MEMBER_AGENT_REPORT_HEALTH()),
-            (cluster("c", status=agent(healthy=Status.FALSE)), ScheduleText.MAKE_CLUSTER_HEALTHY_AGAIN()),
         )
     ],
 ]
@@ -265,8 +261,8 @@ class Raising(SchedulerPlugin):
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (Unschedulable("the moon is wrong"), "the moon is wrong"),
-        (ZeroDivisionError("by zero"), ScheduleText.PLUG_FAILED(name="ZeroDivisionError", error="by zero")),
+        (Unschedulable("the moon is wrong"), "Raising: the moon is wrong"),
+        (ZeroDivisionError("x"), ScheduleText.PLUG_FAILED(who="Raising", name="ZeroDivisionError", error="x")),
     ],
 )
 def test_a_plugin_that_fails_while_it_is_explained(error: Exception, said: str) -> None:
@@ -321,7 +317,7 @@ def raising(stage: str) -> SchedulerPlugin:
 def test_a_stage_that_raises_names_its_plugin(stage: str) -> None:
     profile, faults = profile_from([ListedPlugin(name="Faulty")], {"Faulty": factory_of(raising(stage))})
     answer = schedule(request(pick_n(1)), FLEET, profile)
-    assert (faults, answer.error) == ((), ScheduleText.PLUG_FAILED_2(who="Faulty", name="KeyError", error="'x'"))
+    assert (faults, answer.error) == ((), ScheduleText.PLUG_FAILED(who="Faulty", name="KeyError", error="'x'"))
 
 
 @pytest.mark.parametrize(("held", "others"), [(10, 20), (985, 15), (1000, 0), (1005, 0)])
