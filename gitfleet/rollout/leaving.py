@@ -50,13 +50,13 @@ def give_up(
     waiting = {binding.cluster for binding in record.bindings if binding.only_keeps}
     most_at_once = max(1, scaled(record.placement.strategy.rolling_update.max_unavailable, len(record.bindings)))
     allowance = most_at_once - len(giving_up - out - waiting)
-    bindings: list[Binding] = []
+    bindings, may_leave = list[Binding](), record.placement.deleting is not None
     for binding in record.bindings:
         if binding.deleting is None and binding.cluster in giving_up:
             continue
         if binding.deleting is None and (binding.cluster in leaving or _never_began(binding)):
             binding = replace(binding, deleting=now)
-        elif _may_leave(record, binding) and (binding.cluster in out or allowance > 0):
+        elif may_leave and binding.deleting is None and (binding.cluster in out or allowance > 0):
             leave = gate.passage(binding.cluster, MoveKind.REMOVE)
             if isinstance(leave, Passage):
                 binding = take_off(binding, leave, now)
@@ -67,10 +67,6 @@ def give_up(
         return record
     dropped = len(ordered) < len(record.bindings)
     return replace(record, bindings=ordered, schedule_key="" if dropped else record.schedule_key)
-
-
-def _may_leave(record: PlacementRecord, binding: Binding) -> bool:
-    return record.placement.deleting is not None and binding.deleting is None
 
 
 def _picked_again(record: PlacementRecord) -> PlacementRecord:

@@ -130,29 +130,28 @@ def _blocked_by_silence(request: RolloutRequest, classes: Classes, silent: Seque
 def _after(
     request: RolloutRequest, classes: Classes, moving: Collection[int], blocked: Mapping[int, str]
 ) -> tuple[Binding, ...]:
-    up_to_date, left_out = set(classes.up_to_date), set(classes.waiting_for_answer)
-    silent = cut_off(request)
-    frozen = set() if silent else set(classes.frozen)
+    now, up_to_date, notes = request.now, set(classes.up_to_date), _notes(request, classes)
     out: list[Binding] = []
     for i, binding in enumerate(request.bindings):
         is_removed = binding.state is BindingState.UNSCHEDULED
         kind = MoveKind.REMOVE if is_removed else MoveKind.UPDATE
         leave = request.gate.passage(binding.cluster, kind) if i in moving else None
-        if isinstance(leave, Passage) and is_removed:
-            out.append(take_off(binding, leave, request.now))
-        elif isinstance(leave, Passage):
-            out.append(roll_out(request, binding, leave, request.now))
+        if isinstance(leave, Passage):
+            binding = take_off(binding, leave, now) if is_removed else roll_out(request, binding, leave, now)
         elif i in up_to_date:
-            out.append(set_rollout_started(binding, Status.TRUE, request.now))
+            binding = set_rollout_started(binding, Status.TRUE, now)
         elif i in blocked and not is_removed:
-            if silent:
-                why = reasons.MOST_ARE_SILENT
-            elif i in frozen:
-                why = blocked[i]
-            else:
-                why = reasons.left_out(binding) if i in left_out else request.gate.refused
-            code = _frozen(request, i).code if i in frozen else Reason.ROLLOUT_NOT_STARTED_YET
-            out.append(set_rollout_started(binding, Status.FALSE, request.now, why, code=code))
-        else:
-            out.append(binding)
+            why, code = notes.get(i, (request.gate.refused, Reason.ROLLOUT_NOT_STARTED_YET))
+            binding = set_rollout_started(binding, Status.FALSE, now, why, code=code)
+        out.append(binding)
     return tuple(out)
+
+
+def _notes(request: RolloutRequest, classes: Classes) -> dict[int, tuple[str, Reason]]:
+    """What bindings that do not move say themselves, by position: nothing that changes with every cluster."""
+    code = Reason.ROLLOUT_NOT_STARTED_YET
+    if cut_off(request):
+        return dict.fromkeys(range(len(request.bindings)), (reasons.MOST_ARE_SILENT, code))
+    silent = {i: (reasons.left_out(request.bindings[i]), code) for i in classes.waiting_for_answer}
+    frozen = {i: (wait.reason, wait.code) for i in classes.frozen for wait in (_frozen(request, i),)}
+    return {**silent, **frozen}

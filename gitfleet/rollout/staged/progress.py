@@ -13,9 +13,10 @@ from gitfleet.api.conditions import Status, find_condition
 from gitfleet.api.runs import RunConditionType, RunReason, RunRecord, RunStatus, StageStatus
 from gitfleet.api.staged import RunState, Stage
 from gitfleet.errors import BadInput, RetryLater
-from gitfleet.model.rolling import PlacementGate, RolloutRequest
+from gitfleet.model.rolling import PlacementGate
 from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout.readiness import needs_new_run
+from gitfleet.rollout.requests import request_for
 from gitfleet.rollout.silence import cut_off
 from gitfleet.rollout.staged.clusters import (
     binding_of,
@@ -144,22 +145,11 @@ def _rolled_back(request: RunRequest, record: PlacementRecord) -> RunStep:
 
 
 def _pass_of(request: RunRequest, record: PlacementRecord) -> Pass:
-    run = request.run
-    policy = record.placement.effective_policy
-    frozen = request.freezes.of(run.placement, [b.cluster for b in record.bindings], request.clusters)
-    moving = RolloutRequest(
-        placement_type=policy.placement_type,
-        number_of_clusters=policy.number_of_clusters,
-        cluster_names=policy.cluster_names,
-        rolling_update=record.placement.strategy.rolling_update,
+    run, gate = request.run, PlacementGate(frozen={}, refused="")  # each stage has its own: `Pass.gate`
+    moving = replace(
+        request_for(record, request.contents, request.now, gate, request.labels, request.disturbed),
         apply_strategy=run.status.apply_strategy,
-        bindings=record.bindings,
         latest_snapshot=run.snapshot,
-        contents=request.contents,
-        now=request.now,
-        gate=PlacementGate(frozen=frozen, refused=""),  # each stage has its own: `Pass.gate`
-        labels=request.labels,
-        disturbed=request.disturbed,
         silent=request.silent,
     )
     work = Pass(
