@@ -66,10 +66,8 @@ def _advance_one(key: NamespacedName, result: _Result, failures: Failures) -> Ro
     first_stopped = False
     moving, stopped = list[tuple[str, str]](), list[tuple[str, str]]()
     for name in _clusters_of(record, previous, result.lookup):
-        status, subject = (
-            previous.get(name, ClusterRolloutStatus(cluster=name)),
-            Subject("WorkloadRollout", str(key), name),
-        )
+        subject = Subject("WorkloadRollout", str(key), name)
+        status = previous.get(name, ClusterRolloutStatus(cluster=name))
         at = (record, status, first, renewed, result.lookup)
         advanced = failures.contain(subject, Advanced(status=status), on_cluster, *at)
         if advanced is None:
@@ -78,14 +76,13 @@ def _advance_one(key: NamespacedName, result: _Result, failures: Failures) -> Ro
         result.lookup.claim(record, advanced.status)
         result.calls += advanced.calls
         result.wakes.append(advanced.wake_at)
-        if advanced.asks or advanced.status.rolling_state is RollingState.FAILED:
+        is_stopped = advanced.asks or advanced.status.rolling_state is RollingState.FAILED
+        is_behind = first_stopped and advanced.waits == first
+        if is_stopped or is_behind or advanced.gated:
             result.asking.add((name, key))
+        if is_stopped:
             stopped.append((name, advanced.waits or _ending(advanced.status)))
-        elif first_stopped and advanced.waits == first:
-            result.asking.add((name, key))
-        elif advanced.waits:
-            if advanced.gated:
-                result.asking.add((name, key))
+        elif advanced.waits and not is_behind:
             moving.append((name, advanced.waits))
         if record.order is RolloutOrder.SEQUENTIAL and not first and not _is_through(advanced):
             first, first_stopped = WorkloadText.CLUSTER_COMES_FIRST(name=name), (name, key) in result.asking

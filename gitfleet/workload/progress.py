@@ -281,7 +281,7 @@ def _reverts(work: _Pass, *, requested: bool) -> bool:
         return False
     case = work.case
     why = case.workloads.handler.irreversible(case.seen, goal_of(case.record.rollout_plan, case.status, case.now))
-    work.why += WorkloadText.NOTHING_GOES_BACK_SINCE(why=why) if why else ""
+    work.why += f"; {WorkloadText.NOTHING_GOES_BACK(why=why)}" if why else ""
     return not why
 
 
@@ -316,7 +316,7 @@ def _ready(work: _Pass, *, old: bool = True) -> bool:
     case, counts = work.case, _counts(work)
     goal = goal_of(case.record.rollout_plan, case.status, case.now)
     if not counts.observed:
-        work.wait(WorkloadText.CONTROLLER_NOT_SEEN_NEWEST_CHANGE_YET())
+        work.wait(WorkloadText.CONTROLLER_NOT_SEEN_NEWEST_CHANGE(live=case.workloads.target))
         return False
     scales = goal.mode is RolloutMode.SCALE
     expected = size_after(goal, goal.upgraded) if scales else goal.upgraded

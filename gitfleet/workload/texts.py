@@ -23,7 +23,6 @@ class WorkloadText(TextTable):
     )
     CONTROLLER_CHOOSES_PODS = "the controller of {name_of} chooses the pods; give replicas in place of podList"
     CONTROLLER_NOT_SEEN_NEWEST_CHANGE = "the controller of {live} has not seen its newest change yet"
-    CONTROLLER_NOT_SEEN_NEWEST_CHANGE_YET = "its controller has not seen the newest change yet"
     FAILED_CHANGE_TARGET = "it failed: {why}; change its target, or remove the rollout"
     GIVEN_BACK = "is to be given back"
     IS_BE_CHANGED = "is to be changed"
@@ -43,7 +42,6 @@ class WorkloadText(TextTable):
     )
     NEXT_POD_FOLLOWS = "the next pod follows at {time_text}"
     NOTHING_GOES_BACK = "nothing goes back, since {why}"
-    NOTHING_GOES_BACK_SINCE = "; nothing goes back, since {why}"
     NOTHING_ROLL_OUT = "there is nothing to roll out: the target has the content that was rolled out last"
     NOT_ABOUT_WORKLOAD_YET = "it is not about this workload yet"
     NOT_APPLIED_YET_WANTED = "{target} has not been applied yet as it is wanted"

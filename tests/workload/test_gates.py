@@ -51,7 +51,7 @@ def advanced(counts: Counts, reached: int = 0) -> Advanced:
         (4, 2, True, ""),
         (3, 2, True, WorkloadText.PODS_READY_NOT(upgraded_ready="3", wanted="4", unavailable="0")),
         (4, 3, True, WorkloadText.PODS_OLDER_CONTENT(old="3", most="2")),
-        (4, 2, False, WorkloadText.CONTROLLER_NOT_SEEN_NEWEST_CHANGE_YET()),
+        (4, 2, False, WorkloadText.CONTROLLER_NOT_SEEN_NEWEST_CHANGE(live="StatefulSet/web/web")),
     ],
 )
 def test_a_batch_is_verified_once_its_pods_are_ready_and_the_older_ones_are_gone(
