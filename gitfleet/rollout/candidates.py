@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -69,48 +70,52 @@ def classify(request: RolloutRequest) -> Classes:
             out.targeted.append(position)
         if binding.state is BindingState.SCHEDULED:
             if binding.deleting is None:
-                blocked = request.latest_snapshot is None or binding.cluster in clearing or bool(request.gate.refused)
-                takes_over = binding.cluster in request.taking_over
-                (out.blocked_binds if blocked else out.updates if takes_over else out.binds).append(position)
-                if takes_over:
-                    out.ready.add(position)
-                    out.can_be_ready += 1
+                _sort_bind(out, request, position, clearing)
             continue
         if binding.deleting is not None and binding.only_keeps:
             continue  # what is held, or stays for another placement, counts for no budget
         _classify(out, request, position, binding, unavailable)
         if binding.deleting is None:
             _sort_move(out, request, position, binding)
-    out.clocks += until_left_out(request)
-    _set_frozen_aside(out, request)
+    # What is frozen counts for every budget as what waits for its turn does.
+    waits = (request.gate.frozen[request.bindings[i].cluster].wait(request.now) for i in out.frozen)
+    out.clocks += [*until_left_out(request), *(wait for wait in waits if wait is not None)]
     return out
 
 
-def _sort_move(out: Classes, request: RolloutRequest, position: int, binding: Binding) -> None:
-    """Put a rolled out binding among the removals, the kinds of updates, or what is up to date."""
-    if binding.state is BindingState.UNSCHEDULED:
-        out.removes.append(position)
-    elif staleness(request, binding) is None:
-        out.up_to_date.append(position)
-    elif request.gate.refused:
-        out.refused_updates.append(position)
-    elif has_failed(binding, request.now, trying=binding.cluster in request.disturbed):
-        out.failed_updates.append(position)
+def _sort_bind(out: Classes, request: RolloutRequest, position: int, clearing: Collection[str]) -> None:
+    """Put a binding that is not rolled out yet among the binds, or what is blocked or frozen."""
+    cluster = request.bindings[position].cluster
+    if cluster in request.taking_over:
+        out.ready.add(position)
+        out.can_be_ready += 1
+    if request.latest_snapshot is None or cluster in clearing or request.gate.refused:
+        positions = out.blocked_binds
+    elif cluster in request.gate.frozen:
+        positions = out.frozen
     else:
-        out.updates.append(position)
+        positions = out.updates if cluster in request.taking_over else out.binds
+    positions.append(position)
+
+
+def _sort_move(out: Classes, request: RolloutRequest, position: int, binding: Binding) -> None:
+    """Put a rolled out binding among the removals, the kinds of updates, what is frozen, or what is up to date."""
+    is_frozen = binding.cluster in request.gate.frozen
+    if binding.state is BindingState.UNSCHEDULED:
+        positions = out.frozen if is_frozen else out.removes
+    elif staleness(request, binding) is None:
+        positions = out.up_to_date
+    elif request.gate.refused:
+        positions = out.refused_updates
+    elif is_frozen:
+        positions = out.frozen
+    elif has_failed(binding, request.now, trying=binding.cluster in request.disturbed):
+        positions = out.failed_updates
+    else:
+        positions = out.updates
         if in_progress(binding, request.now) is not None:
             out.unfinished_updates.append(position)
-
-
-def _set_frozen_aside(out: Classes, request: RolloutRequest) -> None:
-    """What would move on clusters that are frozen. It counts for every budget as what waits for its turn does."""
-    frozen = {i for i, binding in enumerate(request.bindings) if binding.cluster in request.gate.frozen}
-    for positions in (out.removes, out.failed_updates, out.updates, out.binds):
-        out.frozen += [i for i in positions if i in frozen]
-        positions[:] = [i for i in positions if i not in frozen]
-    out.unfinished_updates = [i for i in out.unfinished_updates if i not in frozen]
-    waits = (request.gate.frozen[request.bindings[i].cluster].wait(request.now) for i in out.frozen)
-    out.clocks += [wait for wait in waits if wait is not None]
+    positions.append(position)
 
 
 def _leave_out(out: Classes, request: RolloutRequest, position: int, binding: Binding) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from gitfleet.api.bindings import DELETED, Binding, BindingState, is_active
 from gitfleet.api.conditions import Condition, ConditionType, Status
-from gitfleet.formats.sentences import more_than_first, named_briefly
+from gitfleet.formats.sentences import agreeing, more_than_first, named_briefly
 from gitfleet.model.rolling import RolloutPlan, wait_for
 from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout.texts import RolloutText
@@ -48,7 +48,7 @@ def run_awaited(record: PlacementRecord, bindings: Iterable[Binding] | None = No
         why = refused or RolloutText.WAITS_RUN_NAMES()
         sentences.append(RolloutText.CLUSTERS_SNAPSHOT_LATEST(old=old, latest=latest.index, why=why))
     if unpicked := [b.cluster for b in chosen if b.deleting is None and b.state is BindingState.UNSCHEDULED]:
-        verb = "are" if len(unpicked) > 1 else "is"
+        verb = agreeing(len(unpicked), "is", "are")
         sentences.append(RolloutText.NO_LONGER_PICKED(left=named_briefly(unpicked, 3), verb=verb))
     return "; ".join(sentences)
 

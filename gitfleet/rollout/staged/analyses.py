@@ -40,14 +40,14 @@ def analyse(work: Pass, spec: Stage, stage: StageStatus, task: StageTask, status
     status = status if measurements == status.measurements else replace(status, measurements=measurements)
     sentence = _sentence(analyses)
     verdicts = {analysed.verdict for analysed in analyses}
-    if verdicts <= {AnalysisVerdict.PASSED}:
-        running = Mark(RunConditionType.ANALYSIS_RUNNING, Status.FALSE, RunReason.ANALYSIS_SUCCEEDED)
-        done = Mark(RunConditionType.ANALYSIS_SUCCEEDED, Status.TRUE, RunReason.ANALYSIS_SUCCEEDED, sentence)
-        return work.task(work.task(status, running), done)
-    if on_failure is not OnStageFailure.WAIT and AnalysisVerdict.FAILED in verdicts:
+    passed = verdicts <= {AnalysisVerdict.PASSED}
+    failed = on_failure is not OnStageFailure.WAIT and AnalysisVerdict.FAILED in verdicts
+    if failed:
         work.fail(f"stage {stage.name}: {sentence}", falls_back=on_failure is OnStageFailure.ROLLBACK)
-        running = Mark(RunConditionType.ANALYSIS_RUNNING, Status.FALSE, RunReason.ANALYSIS_FAILED)
-        done = Mark(RunConditionType.ANALYSIS_SUCCEEDED, Status.FALSE, RunReason.ANALYSIS_FAILED, sentence)
+    if passed or failed:
+        reason = RunReason.ANALYSIS_SUCCEEDED if passed else RunReason.ANALYSIS_FAILED
+        running = Mark(RunConditionType.ANALYSIS_RUNNING, Status.FALSE, reason)
+        done = Mark(RunConditionType.ANALYSIS_SUCCEEDED, Status.TRUE if passed else Status.FALSE, reason, sentence)
         return work.task(work.task(status, running), done)
     for analysed in analyses:
         work.calls += analysed.queries
