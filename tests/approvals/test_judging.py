@@ -256,23 +256,6 @@ def _counts_for_nothing(name: str, why: str) -> Fault:
     return Fault(f"approvals/{name}.yaml", 1, f"ClusterApprovalRequest/{name}", "", sentence, Severity.WARNING)
 
 
-@pytest.mark.parametrize(
-    ("namespace", "origin", "fault"),
-    [
-        ("", None, ("", 1, f"ClusterApprovalRequest/{ASKED.name}")),
-        ("shop", None, ("", 1, f"ApprovalRequest/shop/{ASKED.name}")),
-        ("shop", Origin("b.yaml", 7), ("b.yaml", 7, f"ApprovalRequest/shop/{ASKED.name}")),
-    ],
-)
-def test_a_fault_names_the_file_and_the_object(
-    namespace: str, origin: Origin | None, fault: tuple[str, int, str]
-) -> None:
-    given = replace(approval(), key=NamespacedName(namespace, ASKED.name), origin=origin)
-    asked = replace(ASKED, namespace=namespace)
-    (found,) = judge(asked, {given.key: given}, {}, ApprovalPolicy(), NOW).faults
-    assert (found.path, found.line, found.object) == fault
-
-
 ALL_KEYS = AllowedSigners(ssh="others")
 
 

@@ -275,18 +275,6 @@ def test_which_clusters_do_not_answer() -> None:
         (1, "", "", "d", "ad"),
         (1, "", "d", "d", "ad"),
     ],
-    ids=[
-        "two at once",
-        "at least one",
-        "half of them",
-        "one is under way",
-        "no further one",
-        "a silent one is under way",
-        "a silent one besides",
-        "silent ones besides",
-        "a leaving one besides",
-        "a leaving one is under way",
-    ],
 )
 def test_a_deleted_placement_leaves_its_clusters_a_few_at_a_time(
     most: int | str, silents: str, already: str, leaving: str, given_up: str

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -106,12 +105,6 @@ class Punctual(Rather):
 
     def filter(self, cycle: Cycle, cluster: MemberCluster) -> Refusal | None:
         return None if cycle.now == NOW else Refusal("too late")
-
-
-def test_a_plugin_is_told_the_time() -> None:
-    for now, chosen in ((NOW, 4), (NOW + timedelta(hours=1), 0)):
-        question = replace(request(PlacementPolicy()), now=now)
-        assert len(schedule(question, FLEET, profile_with(Punctual("a1"))).bindings) == chosen
 
 
 def _refusing(args: Mapping[str, Any]) -> NotThese:
@@ -352,11 +345,3 @@ def test_a_batch_limit_of_nothing_ends_the_chain() -> None:
 
     answer = schedule(request(pick_n(2)), FLEET, profile_with(Never()))
     assert (answer.bindings, answer.fulfilled, answer.cycles) == ((), False, 1)
-
-
-def test_a_profile_that_lets_a_cluster_be_picked_twice_makes_no_second_binding() -> None:
-    profile, _ = profile_from([ListedPlugin(name="SamePlacementAffinity", enabled=False)], {})
-    question = request(pick_n(4, topology_spread_constraints=(spread("zone", hard=False),)), binding("b2"))
-    answer = schedule(question, FLEET, profile)
-    names = [each.cluster for each in answer.bindings]
-    assert sorted(set(names)) == names
