@@ -47,11 +47,10 @@ def explain_clusters(
 def _one_more_cycle(stages: Stages, cycle: Cycle, picked: Mapping[str, Binding]) -> tuple[ClusterVerdict, ...]:
     filtered = stages.filter(cycle)
     scorer = _scorer(stages.profile, cycle)
-    worst = min(map(_score, picked.values()), default=None)
     return tuple(
         _picked(picked[cluster.name], scorer)
         if cluster.name in picked
-        else _refused(cluster, cycle, filtered) or _outscored(cluster, scorer, worst)
+        else _refused(cluster, cycle, filtered) or _outscored(cluster, scorer)
         for cluster in cycle.fleet.clusters
     )
 
@@ -108,14 +107,10 @@ def _refused(cluster: MemberCluster, cycle: Cycle, filtered: Filtered) -> Cluste
     return None
 
 
-def _outscored(cluster: MemberCluster, scorer: _Scorer, worst: ClusterScore | None) -> ClusterVerdict:
+def _outscored(cluster: MemberCluster, scorer: _Scorer) -> ClusterVerdict:
     scores = scorer.scores(cluster)
     total = Score(*map(sum, zip(*scores.values(), strict=True)))
-    number = scorer.cycle.policy.number_of_clusters or 0
-    remedy = ScheduleText.RAISE_NUMBEROFCLUSTERS_ABOVE(wanted=number)
-    if worst is not None:
-        bar = ScheduleText.TOPOLOGY_SPREAD_SCORE(topology_spread=worst.topology_spread, affinity=worst.affinity)
-        remedy += ScheduleText.MAKE_SCORE_BETTER_LOWEST_CLUSTER(bar=bar)
+    remedy = ScheduleText.RAISE_NUMBEROFCLUSTERS_ABOVE(wanted=scorer.cycle.policy.number_of_clusters or 0)
     score = ClusterScore(total.topology_spread, total.affinity)
     return ClusterVerdict(
         cluster=cluster.name,
@@ -156,10 +151,6 @@ def _fixed(result: SchedulingResult, fleet: FleetIndex, picked: Mapping[str, Bin
 def _undecided(fleet: FleetIndex, picked: Mapping[str, Binding], error: str) -> tuple[ClusterVerdict, ...]:
     """Nothing was decided: what is held stays, and every cluster carries the reason."""
     return tuple(ClusterVerdict(cluster=name, selected=name in picked, reason=error) for name in fleet.names)
-
-
-def _score(binding: Binding) -> ClusterScore:
-    return (binding.decision.score if binding.decision else None) or ClusterScore()
 
 
 def _points(scores: Mapping[str, Score]) -> dict[str, int]:

@@ -35,9 +35,6 @@ class ScheduleText(TextTable):
     IT_HAS_NONE = "it has none"
     LAST_RECEIVED_MINUTES_AGO = "last received {minutes} minutes ago"
     MAKE_CLUSTER_ELIGIBLE = "make the cluster eligible: {why}"
-    MAKE_SCORE_BETTER_LOWEST_CLUSTER = (
-        ", or make it score better than the lowest cluster picked ({bar}) and let the policy change"
-    )
     MEMBER_AGENT_NOT_JOINED_YET = "member agent not joined yet"
     MEMBER_AGENT_NOT_ONLINE_YET = "member agent not online yet"
     NAMES_NO_CAPACITY = '"{name}" names no capacity: it must be total, allocatable or available'
@@ -72,7 +69,6 @@ class ScheduleText(TextTable):
     TAINT_KEY_VALUE = "taint &{{Key:{taint} Value:{taint_2} Effect:{effect}}} cannot be tolerated"
     TAKES_NONE_GOT = "it takes none, and got {args}"
     TARGET_NAMESPACE_NOT_EXIST_CLUSTER = "target namespace does not exist on cluster"
-    TOPOLOGY_SPREAD_SCORE = "topology spread score {topology_spread}, affinity score {affinity}"
     TWO_SETS_DIFFERENT_FLEETS = "the two sets are of different fleets"
     UNHEALTHY_PROLONGED_PERIOD_TIME_LAST = (
         "{disconnected}unhealthy for a prolonged period of time (last transitioned {since} minutes ago)"

@@ -57,14 +57,7 @@ def verdict(name: str, *, selected: bool = False, **more: Any) -> ClusterVerdict
 def test_every_cluster_of_a_spread_by_score() -> None:
     policy = pick_n(1, affinity=LIKED)
     low = ScheduleText.AFFINITY_SCORE_TOPOLOGY_SPREAD_SCORE(affinity="0", topology_spread="0")
-    remedy = ScheduleText.RAISE_NUMBEROFCLUSTERS_ABOVE(
-        wanted=(
-            "1"
-            + ScheduleText.MAKE_SCORE_BETTER_LOWEST_CLUSTER(
-                bar=ScheduleText.TOPOLOGY_SPREAD_SCORE(topology_spread="0", affinity="50")
-            )
-        )
-    )
+    remedy = ScheduleText.RAISE_NUMBEROFCLUSTERS_ABOVE(wanted="1")
     assert explain(request(policy), FLEET) == (
         verdict(
             "a",
