@@ -51,7 +51,7 @@ class WorkloadText(TextTable):
     NO_HANDLER_INSTALLED = "no handler of {group_kind} is installed"
     NO_LONGER_REVISION_BEFORE = "{name_of} no longer has the revision of before; give its template back in the manifest"
     NO_LONGER_TEMPLATE_BEFORE = "{name_of} no longer has the template of before; give it back in its manifest"
-    NO_PLACEMENT_ANY_MORE = "no placement has {target} any more"
+    NO_PLACEMENT_ANY_MORE = "no placement has {target} any more; write its manifest back, or name another target"
     NO_PLACEMENT_NAME_ONE_PLACEMENTREF = "there is no placement {key}; name one in placementRef"
     NO_WORKLOAD_ROLLOUT_ONCE = "no workload rollout is in {rolling} and {batch} at once"
     PAUSED_SET_PAUSED_FALSE = "it is paused; set paused to false"
@@ -83,4 +83,3 @@ class WorkloadText(TextTable):
         "{name} has {count} workloads{named} that a rollout can move in namespace {home}; name one in componentList"
     )
     WORKLOAD_ROLLOUT_CANNOT_EVENT = "a workload rollout in {phase} cannot have the event {event}"
-    WRITE_MANIFEST_BACK = "{gone}; write its manifest back, or name another target"

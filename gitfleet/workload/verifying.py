@@ -116,10 +116,8 @@ def _check_placed(case: Case) -> None:
     seen, handler = case.seen, case.workloads.handler
     if seen.wanted is not None or not is_placed(seen.target):
         return
-    notice = WorkloadText.NO_PLACEMENT_ANY_MORE(target=case.workloads.target)
-    if seen.sources and seen.target is not None and handler.size(seen.target.body):
-        raise NotYet(WorkloadText.WRITE_MANIFEST_BACK(gone=notice), asks=True)
-    raise NotYet(notice, idle=True)
+    asks = bool(seen.sources) and seen.target is not None and handler.size(seen.target.body) > 0
+    raise NotYet(WorkloadText.NO_PLACEMENT_ANY_MORE(target=case.workloads.target), idle=not asks, asks=asks)
 
 
 def _check_revision(case: Case) -> None:
