@@ -64,7 +64,6 @@ class RolloutText(TextTable):
     FOUND_MORE_ONE_SCHEDULER_DECISION = (
         "Found more than one scheduler decision for placement in cluster targeted by eviction"
     )
-    FOUND_PLACEMENT = "{which} found for placement `{placement}`"
     FOUND_PLACEMENT_PICKFIXED_PLACEMENT_TYPE = (
         "Found ClusterResourcePlacement with PickFixed placement type targeted by eviction"
     )
@@ -98,10 +97,9 @@ class RolloutText(TextTable):
     NO_CLUSTER_RUN_STARTS_NOW = "no cluster of the run starts now"
     NO_CLUSTER_RUN_STARTS_NOW_2 = ": no cluster of the run starts now"
     NO_CLUSTER_UPDATED = "no cluster was updated"
-    NO_LATEST_RESOURCESNAPSHOTS = "no latest resourceSnapshots"
     NO_LONGER_PICKED = "{left} {verb} no longer picked: waits for a run that takes the placement off"
     NO_LONGER_PICKED_NOT_CLEARED = "is no longer picked and not cleared yet"
-    NO_RESOURCESNAPSHOTS_INDEX = "no resourceSnapshots with index `{index}`"
+    NO_RESOURCESNAPSHOTS_INDEX = "no resourceSnapshots with index `{index}` found for placement `{placement}`"
     NO_RESOURCE_SNAPSHOT_YET = "there is no resource snapshot yet"
     NO_SCHEDULED_DELETED_BINDINGS_FOUND = (
         "no scheduled or to-be-deleted bindings found for the latest policy snapshot {policy}"
@@ -117,7 +115,6 @@ class RolloutText(TextTable):
     PLACEMENT_NOT_GONE_YET_FROM = "the placement is not gone yet from {going}"
     PLACEMENT_NOT_PICK_CLUSTER_ANY = "the placement does not pick the cluster any more"
     PLACEMENT_NOT_SCHEDULED_YET = "the placement is not scheduled yet"
-    PLACEMENT_SELECTED_NOTHING_YET = "the placement has selected nothing yet"
     PLACEMENT_STILL_EARLIER_POLICY = "the placement still has {old} by an earlier policy"
     POLICY_SNAPSHOT_INDEX_USED_UPDATERUN = "the policy snapshot index used in the updateRun is outdated, latest: {policy}, recorded: {policy_snapshot_index_used}"
     POLICY_SNAPSHOT_NOT_FULLY_SCHEDULED = "policy snapshot `{policy}` not fully scheduled yet"

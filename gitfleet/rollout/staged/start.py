@@ -44,13 +44,10 @@ def initialized(request: RunRequest, record: PlacementRecord) -> RunStatus:
     _answered_alone(request, strategy)
     snapshot = snapshot_for(run, record)
     if snapshot is None:
-        index = run.resource_snapshot_index
-        missing = RolloutText.NO_LATEST_RESOURCESNAPSHOTS()
-        missing = RolloutText.NO_RESOURCESNAPSHOTS_INDEX(index=index) if index else missing
-        indexes = [str(s.index) for s in record.resource_snapshots]
-        nothing = RolloutText.PLACEMENT_SELECTED_NOTHING_YET()
-        hint = RolloutText.INDEXES_THERE_ARE(known=named_briefly(indexes, 10)) if indexes else nothing
-        raise BadInput(RolloutText.FOUND_PLACEMENT(which=missing, placement=run.placement), hint=hint)
+        indexes = [str(s.index) for s in record.resource_snapshots] or ["none"]
+        index = run.resource_snapshot_index or "latest"
+        sentence = RolloutText.NO_RESOURCESNAPSHOTS_INDEX(index=index, placement=run.placement)
+        raise BadInput(sentence, hint=RolloutText.INDEXES_THERE_ARE(known=named_briefly(indexes, 10)))
     if snapshot.hash in request.quarantined:
         sentence = f"snapshot {snapshot.index} {request.quarantined[snapshot.hash]}"
         raise BadInput(sentence, hint=RolloutText.THEN_ADD_NEW_RUN())
