@@ -28,6 +28,8 @@ IDLE_SECONDS: Final = 5.0
 """So long one read or write may take."""
 MOST_HEAD_BYTES: Final = 16 * 1024
 MOST_BODY_BYTES: Final = 1024 * 1024
+_MOST_DISCARDED: Final = 4 * MOST_BODY_BYTES
+"""So much of a body that is too large is read and dropped: a client that is cut off while it sends sees no answer."""
 
 
 class HttpServer:
@@ -160,9 +162,14 @@ class _Connection(BaseHTTPRequestHandler):
         if not (length.isascii() and length.isdigit() and len(length) < 16):
             return sentence_response(400, AdaptersText.REQUEST_CANNOT_READ())
         if int(length) > MOST_BODY_BYTES:
+            self._discard(min(int(length), _MOST_DISCARDED))
             return sentence_response(413, AdaptersText.BODY_LARGER(most=MOST_BODY_BYTES))
         body = self.head.file.read(int(length))
         return body if len(body) == int(length) else sentence_response(400, AdaptersText.REQUEST_CANNOT_READ())
+
+    def _discard(self, remaining: int) -> None:
+        while remaining > 0 and (read := self.head.file.read(min(remaining, 65536))):
+            remaining -= len(read)
 
     def _respond(self, response: HttpResponse) -> None:
         self.close_connection, self.request_version = True, self.protocol_version
