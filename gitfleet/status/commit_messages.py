@@ -95,8 +95,7 @@ def _rank(event: Event) -> int:
 
 def sentence(event: Event) -> str:  # noqa: C901 - one case for one type of event
     """One event in words, `` for one that says nothing by itself."""
-    fields = event.fields
-    place = f"{event.placement}: " if event.placement else ""
+    fields, place = event.fields, f"{event.placement}: " if event.placement else ""
     match event.type:
         case (
             EventType.SCHEDULED | EventType.BOUND | EventType.UPDATING | EventType.UPDATED | EventType.UNSCHEDULED
@@ -112,10 +111,10 @@ def sentence(event: Event) -> str:  # noqa: C901 - one case for one type of even
             names = named_briefly(fields["left"], _MOST_NAMED, fields["objects"])
             return StatusText.LEFT_NO_LONGER_MANAGED(place=place, names=names, cluster=event.cluster)
         case EventType.AVAILABLE:
-            return f"{place}{event.cluster} {'available' if fields['value'] else 'not available'}"
+            return f"{place}{event.cluster} {'' if fields['value'] else 'not '}available"
         case EventType.SNAPSHOT:
-            commit = str(fields["commit"])[:12]
-            return StatusText.SNAPSHOT_TAKEN_FROM_COMMIT(place=place, fields=fields["index"], fields_2=commit)
+            index, commit = fields["index"], str(fields["commit"])[:12]
+            return StatusText.SNAPSHOT_TAKEN_FROM_COMMIT(place=place, fields=index, fields_2=commit)
         case EventType.CLUSTER:
             return f"{event.cluster}{_of_cluster(fields)}"
         case EventType.FAULT:

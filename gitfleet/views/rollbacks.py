@@ -90,11 +90,9 @@ def rollback_of(
         f"{own[:_LONGEST_STEM]}-back-to-{index}", lambda n: is_taken(paths.own_path("runs", namespace, n))
     )
     run = StagedRun(
-        key=NamespacedName(namespace, run_name),
-        placement_name=own,
-        strategy_name=chosen,
+        key=NamespacedName(namespace, run_name), placement_name=own, strategy_name=chosen,
         resource_snapshot_index=str(index),
-    )
+    )  # fmt: skip
     ended = tuple(_file_of(run, ViewsText.RUN_UNDER_WAY(run=run.key), desired) for run in under_way)
     warning = _failed_with(snapshot, record, runs)
     return Rollback(written=run, path=paths.own_path("runs", namespace, run_name), remove=ended, warning=warning)

@@ -118,6 +118,7 @@ CACHING: dict[str, str] = {
     "formats/times.py": "a text means one moment for ever",
     "formats/yaml_scalars.py": "a text means one scalar for ever",
     "formats/yaml_writer.py": "a text is written in one way for ever",
+    "apply/fleet.py": "manifests of one cluster while its change is planned",
     "branches/approval_history.py": "commits as they are read for one judgement, which ends with it",
 }
 """Who may use functools' caches, and why that is no memory of the fleet's."""
