@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Protocol
 
 import click
 
 from gitfleet.api.conditions import ConditionType, Reason
 from gitfleet.api.workload_records import BatchState, RollingState
-from gitfleet.cli.output import print_json, show
+from gitfleet.cli.output import print_json, show_wrapped
 from gitfleet.cli.texts import CliText
 from gitfleet.formats.canonical_json import json_text
 from gitfleet.formats.sentences import counted
@@ -37,7 +38,7 @@ def progress_for(output: str, *, without: Collection[EventType] = ()) -> Iterato
     """What shows events as `text`, `jsonl` or `json`. Text is `without` the types of events that the caller shows
     otherwise."""
     text = output not in ("json", "jsonl")
-    shown: Progress = Lines(show, without) if text else AsJson(as_lines=output == "jsonl")
+    shown: Progress = Lines(partial(show_wrapped, indent="  "), without) if text else AsJson(as_lines=output == "jsonl")
     yield shown
     shown.finish()
 
