@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import binascii
 import hmac
-import logging
 import threading
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from gitfleet.branches.log_once import WarnOnce
 from gitfleet.errors import BadInput, GitfleetError
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.http import HttpRequest, HttpResponse, sentence_response
@@ -97,12 +97,10 @@ def _same(actual: str, expected: bytes) -> bool:
     return hmac.compare_digest(actual.encode("latin-1", errors="replace"), expected)
 
 
-log = logging.getLogger(__name__)
 BURST: Final = 60
 """So many requests of one provider at once are looked at."""
 PER_SECOND: Final = 5.0
 """So many more each second."""
-_BETWEEN_LINES: Final = 60.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -117,7 +115,8 @@ class Receiver:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _allowance: float = BURST
     _since: float | None = None
-    _warned_at: float | None = None
+    _warnings: WarnOnce = field(default_factory=WarnOnce)
+    """Whoever can reach the port must not fill the log: each sentence once, until a request is accepted."""
 
     def receive(self, request: HttpRequest) -> HttpResponse:
         """202 for a signed request; else 429 (too many), 401 (not signed), 503 (the secret cannot be read)."""
@@ -131,11 +130,12 @@ class Receiver:
         try:
             secrets = self.secrets()
         except GitfleetError as error:
-            self._say(str(error))
+            self._warnings.warn(str(error))
             return "unavailable", sentence_response(503, ServingText.SECRET_WEBHOOK_CANNOT_READ())
         if not is_signed(self.provider, request.headers, request.body, secrets, self.clock.now().timestamp()):
-            self._say(ServingText.REQUEST_REFUSED_SIGNATURE_MISSING_WRONG(request=request.path))
+            self._warnings.warn(ServingText.REQUEST_REFUSED_SIGNATURE_MISSING_WRONG(request=request.path))
             return "refused", sentence_response(401, ServingText.SIGNATURE_MISSING_WRONG())
+        self._warnings.forget()
         self.hint()
         return "accepted", sentence_response(202, ServingText.LOOP_WOKEN())
 
@@ -149,12 +149,3 @@ class Receiver:
                 return False
             self._allowance -= 1
             return True
-
-    def _say(self, sentence: str) -> None:
-        """Log it, once a minute: whoever can reach the port must not fill the log."""
-        with self._lock:
-            now = self.clock.monotonic()
-            if self._warned_at is not None and now - self._warned_at < _BETWEEN_LINES:
-                return
-            self._warned_at = now
-        log.warning("%s", sentence)
