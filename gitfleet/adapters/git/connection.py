@@ -141,7 +141,7 @@ class Connection:
 
     def bring(self, names: Collection[str]) -> Collection[str]:
         """Fetch branches into the mirror, and nothing else that the remote has: whatever lies on other branches cannot
-        get in the way. Removes stale locks, and makes a damaged mirror again.
+        get in the way. Removes stale locks, and recreates a damaged mirror.
 
         The branches that are there now. Of another one `refusals` says why its head cannot be read; the mirror keeps
         what it had of it.
@@ -199,7 +199,7 @@ class Connection:
         return BadInput(f"{self.shown} does not have {subject}.")
 
     def damaged(self, reason: str) -> GitfleetError:
-        """Note that the mirror is damaged, so that whoever locks it next makes it again."""
+        """Note that the mirror is damaged, so that whoever locks it next recreates it."""
         self.mirror.note_damage(reason)
         return RemoteUnreachable(f"The git mirror in {self.mirror.folder} is damaged; the next try fetches it again.")
 

@@ -50,12 +50,7 @@ class GitRemote(GitHistory):
     Raises BadInput for an address that is not acceptable and MissingPart without git or a usable folder.
     """
 
-    def __init__(
-        self,
-        url: str,
-        mirror_dir: Path,
-        **options: Unpack[RemoteOptions],
-    ) -> None:
+    def __init__(self, url: str, mirror_dir: Path, **options: Unpack[RemoteOptions]) -> None:
         self._settings = ConnectionSettings(url=url, mirror_dir=Path(mirror_dir), **options)
         super().__init__(Connection(self._settings))
         self._shortening = Shortening(self._connection)
