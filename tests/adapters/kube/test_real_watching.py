@@ -180,7 +180,7 @@ def test_a_restarted_server_is_watched_again(mortal: ApiServer, tmp_path: Path) 
         found.wakes.clear()
         mortal.restart()
         eventually(lambda: bool(found.wakes))  # nobody asked again: the watches came back by themselves
-        again = found.watching.mark(found.cluster, [key(namespace)])
+        again = found.mark(key(namespace))
         assert again is not None
         core.patch_namespaced_config_map("flag", namespace, {"data": {"a": "2"}})
         eventually(lambda: not found.holds(again))
