@@ -66,19 +66,6 @@ def test_every_fault_of_a_file(name: str) -> None:
                 ),
             ],
         ),
-        (
-            "placements/a.yaml",
-            (
-                "apiVersion: placement.kubernetes-fleet.io/v1\nkind: ResourcePlacement\nmetadata: {name: a}\n"
-                "spec: {resourceSelectors: [{group: '', version: v1, kind: ConfigMap}]}\n"
-            ),
-            [
-                (
-                    "placements/a.yaml:3: ResourcePlacement/a: metadata.namespace: "
-                    + DesiredText.REQUIRED_SINCE_NAMESPACED_KIND(kind="ResourcePlacement")
-                )
-            ],
-        ),
         ("runs/a.yaml", "- 1\n", [("runs/a.yaml:1: " + DesiredText.NOT_MAPPING_NO_OBJECT())]),
         (
             "runs/a.yaml",

@@ -218,14 +218,6 @@ def test_everything_under_resources_is_payload() -> None:
     assert list(desired.placements) == [PlacementKey("", "web")]
 
 
-def test_envelopes_are_payload_wherever_they_stand() -> None:
-    envelope = (
-        "apiVersion: placement.kubernetes-fleet.io/v1\nkind: ClusterResourceEnvelope\nmetadata: {name: e}\ndata: {}\n"
-    )
-    desired = read({"placements/e.yaml": envelope})
-    assert (desired.faults, [str(manifest.key) for manifest in desired.payload]) == ((), ["ClusterResourceEnvelope/e"])
-
-
 @pytest.mark.parametrize("kind", ["/../../../../EVIL", "A/B", "..", "A.b", "A b", "1A", "A%2f"])
 def test_a_kind_that_no_kind_can_have_is_a_fault(kind: str) -> None:
     desired = read({"resources/a.yaml": CONFIG_MAP.replace("ConfigMap", f'"{kind}"')})

@@ -233,9 +233,3 @@ def test_a_kind_of_another_group_is_meant_only_where_that_is_likely(
     (fault,) = read_desired(request_of({**WEB, "resources/one.yaml": text})).faults
     hint = FormatsText.YOU_MEAN(near=meant) if meant else DesiredText.CLUSTERS_NOT_REFUSE_OBJECTS()
     assert fault.message == DesiredText.NO_CUSTOMRESOURCEDEFINITION_REPO(hint=hint)
-
-
-def test_an_object_with_a_generated_name_is_called_by_it() -> None:
-    text = "apiVersion: batch/v1\nkind: Job\nmetadata: {generateName: migrate-, namespace: web}\n"
-    (fault,) = read_desired(request_of({**WEB, "resources/one.yaml": text})).faults
-    assert fault.object == "Job/web/migrate-"
