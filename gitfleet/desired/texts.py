@@ -72,7 +72,9 @@ class DesiredText(FaultTable):
     MAKES_NEW_OBJECT_EACH_TIME = "makes a new object each time; give metadata.name instead"
     MORE_RULES_NOT_READ = "more than {most_rules} rules are not read, those from here on; write fewer"
     MOST_KIND_MERGE_REMOVE_SOME = "there may be at most {max_overrides} of this kind; merge or remove some"
-    MOVED_ALREADY = "is moved by {other} ({origin}){on} already; remove one of the two, or let `clusters` of each select other clusters"
+    MOVED_ALREADY = (
+        "is moved by {other} ({origin}) already; remove one of the two, or let `clusters` of each select other clusters"
+    )
     MUST_BASE64_ENCODE = "must be base64; encode it, or use stringData in a Secret and data in a ConfigMap"
     MUST_HOLD_ONE_FOLDER = "must be the only document of this file, a Folder of gitfleet.dev/v1alpha1; move it"
     MUST_INTEGER_BITS = "must be an integer of {bits} bits, without quotes; correct it"

@@ -126,8 +126,8 @@ def near(name: str) -> str:
     return FormatsText.YOU_MEAN(near=name)
 
 
-def moved(other: str, on: str = "") -> str:
-    return DesiredText.MOVED_ALREADY(other=other, origin=f"{PATH}:1", on=on)
+def moved(other: str) -> str:
+    return DesiredText.MOVED_ALREADY(other=other, origin=f"{PATH}:1")
 
 
 def scaled_by(kind: str) -> str:
@@ -205,7 +205,7 @@ EU, US = ({"matchLabels": {"zone": zone}} for zone in ("eu", "us"))
          [B(7, f"spec.sourceRef[0]: {moved('RolloutTrait/web/api')}")]),
         ({PATH: trait(clusters=EU), "rollouts/b.yaml": trait("b", clusters=US)}, []),
         ({PATH: trait(clusters=US), "rollouts/b.yaml": trait("b")},
-         [B(5, f"spec.targetRef: {moved('RolloutTrait/web/api', ' on b')}")]),
+         [B(5, f"spec.targetRef: {moved('RolloutTrait/web/api')}")]),
         ({PATH: trait(), "rollouts/b.yaml": trait("b", targetRef={**DEPLOYMENT, "name": "api", "namespace": "shop"})},
          [B(5, "spec.targetRef.namespace: " + DesiredText.ANOTHER_NAMESPACE_THAN_ROLLOUT(namespace="shop"))]),
         ({PATH: app(), "rollouts/b.yaml": app("b", componentList=["x"])},

@@ -24,8 +24,8 @@ _TARGET: Final = ("spec", "targetRef")
 _KINDS: Final = ", ".join(sorted(kind.kind for kind in WORKLOAD_KINDS))
 _Clusters = Mapping[str, Mapping[str, str]]
 """The labels of each cluster by its name."""
-_Selected = Mapping[str, None] | None
-"""The names of the clusters that a rollout selects, in order; None for every one."""
+_Selected = frozenset[str] | None
+"""The names of the clusters that a rollout selects; None for every one."""
 _Workload = Identity | tuple[str, PlacementKey]
 """A workload, or one of those that a placement has in a namespace."""
 
@@ -126,28 +126,22 @@ def _same_workload(rollouts: Sequence[tuple[ReadObject, WorkloadRollout]], clust
         selector, component = rollout.clusters, _component(rollout)
         selected: _Selected = None
         if selector is not None:
-            selected = dict.fromkeys(name for name in sorted(clusters) if selector.matches(clusters[name]))
+            selected = frozenset(name for name, labels in clusters.items() if selector.matches(labels))
         refusals = [
-            (item, (place, _sentence(mover, where)))
+            (item, (place, DesiredText.MOVED_ALREADY(other=mover.label, origin=mover.origin)))
             for workload, place in _workloads(rollout)
             for mover, moved, on in movers.get(workload, ())
-            if (not component or not moved or component == moved) and (where := _shared(selected, on)) is not None
+            if (not component or not moved or component == moved) and _overlap(selected, on)
         ]
         yield from refusals
         for workload, _ in _workloads(rollout) if not refusals else ():
             movers.setdefault(workload, []).append((item, component, selected))
 
 
-def _shared(first: _Selected, second: _Selected) -> str | None:
-    """The first cluster that both select, "" where both select every one; None for none."""
+def _overlap(first: _Selected, second: _Selected) -> bool:
     if first is None or second is None:
-        return "" if first is second else next(iter(first or second or ()), None)
-    return next((name for name in first if name in second), None)
-
-
-def _sentence(earlier: ReadObject, where: str) -> str:
-    on = f" on {where}" if where else ""
-    return DesiredText.MOVED_ALREADY(other=earlier.label, origin=earlier.origin, on=on)
+        return first is second or bool(first or second)
+    return not first.isdisjoint(second)
 
 
 def _workloads(rollout: WorkloadRollout) -> Iterator[tuple[_Workload, Location]]:
