@@ -333,8 +333,6 @@ UNCONFIRMED = replace(ENTRY, uid=None)
     [
         (ENTRY, None, True),
         (UNCONFIRMED, None, False),
-        (ENTRY, seen("c1"), True),
-        (UNCONFIRMED, seen("c1"), False),
         (ENTRY, seen("c1", live={A.key: None}), False),
         (ENTRY, seen("c1", live={A.key: THERE}), True),
         (UNCONFIRMED, seen("c1", live={A.key: THERE}), True),
@@ -343,8 +341,6 @@ UNCONFIRMED = replace(ENTRY, uid=None)
     ids=[
         "silent",
         "silent, unconfirmed",
-        "not seen",
-        "not seen, unconfirmed",
         "gone",
         "there",
         "made by us",

@@ -80,7 +80,6 @@ def finalizers(names: str) -> str:
     return ApplyText.BEING_DELETED_WAITS_FINALIZERS(finalizers=names)
 
 
-OTHER_CM = ("", "ConfigMap", "ns", "other")
 DROPPED = ApplyText.NO_LONGER(placement="ClusterResourcePlacement web")
 WEB_LEAVES = ApplyText.LEAVES_CLUSTER(placement="ClusterResourcePlacement web")
 NOT_OURS = ApplyText.NOT_APPLIED_GITFLEET()
@@ -102,12 +101,6 @@ CLUSTER_ABANDONED = ApplyText.STAYS_CLUSTER_ABANDON(setting="MemberCluster's del
                     override="ResourceOverride ns/drop", placement="ClusterResourcePlacement web"
                 ),
             ),
-        ),
-        (
-            (replace(work(), deleted={OTHER_CM: OverrideKey("ns", "drop")}),),
-            {"live": {CM.key: THERE}},
-            ENTRY,
-            deleted(DROPPED),
         ),
         ((), {"live": {CM.key: THERE}, **LEAVES}, ENTRY, deleted(WEB_LEAVES)),
         ((work(CM),), {"live": {CM.key: THERE}, **LEAVES}, replace(ENTRY, placement=WEB), None),

@@ -210,7 +210,6 @@ def _b64(text: str) -> str:
         ({"a": 1}, {"a": 1}, True, ()),
         ({"a": 1}, {"a": 1, "b": 2}, True, (("/spec/b", "2", None),)),
         ({"a": 1}, {"a": 1, "b": 0}, True, ()),
-        ({"a": 1}, {"a": 1, "b": 1}, True, (("/spec/b", "1", None),)),
         ({"a": 1}, {}, False, (("/spec/a", None, "1"),)),
         ({"a": None}, {"a": 5}, False, (("/spec/a", "5", "null"),)),
         ({"a": 1}, {"a": True}, False, (("/spec/a", "true", "1"),)),

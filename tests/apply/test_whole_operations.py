@@ -124,7 +124,6 @@ def found(first: str, there: LiveObject, details: Any) -> Keep:
         (IF_NO_DIFF | FULL, MORE, None, differs(B_IS_THERE, MORE, B_IS_MORE)),
         (IF_NO_DIFF, MORE, None, updated(ApplyText.TAKEN_OVER(found=HERE_BEFORE), MORE)),
         (REPORT, SAME, None, kept(KeepCode.NO_DIFF_FOUND, ApplyText.NO_DIFFERENCE_FOUND(), SAME)),
-        (REPORT, MORE, None, kept(KeepCode.NO_DIFF_FOUND, ApplyText.NO_DIFFERENCE_FOUND(), MORE)),
         (REPORT | FULL, MORE, None, found(B_IS_THERE, MORE, B_IS_MORE)),
         (REPORT, DRIFTED, None, found(A_IS_9, DRIFTED, A_DIFFERS)),
         (

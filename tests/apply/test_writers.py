@@ -59,7 +59,6 @@ PORT: dict[str, Any] = {"f:spec": {"f:ports": {'k:{"port":80,"protocol":"TCP"}':
         ("/spec/template/spec/containers/1/ports/0/name", [entry("x", NAMED)], "x"),
         ("/spec/args/1", [entry("x", {"f:spec": {"f:args": {}}})], "x"),
         ("/spec/args/1", [entry("x", {"f:spec": {"f:args": {'k:{"name":"b"}': {}}}})], None),
-        ("/data/greeting/x", [entry("x", {"f:data": {"f:greeting": {"f:x": {}}}})], "x"),
         ("/spec/finalizers/0", [entry("x", {"f:spec": {"f:finalizers": {'v:"x"': {}}}})], "x"),
         ("/data/greeting", [entry("gitfleet", {"f:data": {"f:greeting": {}}}, operation="Apply")], None),
         ("/data/greeting", [entry("gitfleet", {"f:data": {"f:greeting": {}}})], "gitfleet"),
@@ -70,11 +69,6 @@ PORT: dict[str, Any] = {"f:spec": {"f:ports": {'k:{"port":80,"protocol":"TCP"}':
                 entry("old", {"f:data": {"f:greeting": {}}}),
             ],
             "new",
-        ),
-        (
-            "/data/greeting",
-            [entry("older", {"f:data": {"f:greeting": {}}}), entry("same", {"f:data": {"f:greeting": {}}})],
-            "older",
         ),
         (
             "/data/greeting",

@@ -149,17 +149,25 @@ def refused(wanted: Manifest, why: str) -> Refuse:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "operations", "said"),
+    ("wanted", "operations", "said", "last"),
     [
         (
             work(CM, overridden=True),
             [kept(CM)],
             [OVERRIDDEN, SYNCED, APPLIED, ObserveText.ALL_CORRESPONDING_WORK_OBJECTS_AVAILABLE()],
+            ("True", "AllWorkAreAvailable"),
         ),
         (
             work(CM, error="no such path (cluster c1)"),
             [],
             [ObserveText.FAILED_APPLY_OVERRIDE_RULES_RESOURCES(error="no such path (cluster c1)")],
+            ("False", "OverriddenFailed"),
+        ),
+        (
+            work(error="ConfigMap a/e cannot be unwrapped", unwrapped=False),
+            [],
+            [NO_RULES, ObserveText.FAILED_SYNCHRONIZE_WORK_LATEST(error="ConfigMap a/e cannot be unwrapped")],
+            ("False", "SyncWorkFailed"),
         ),
         (
             work(CM, snapshot="web-0-snapshot"),
@@ -168,31 +176,37 @@ def refused(wanted: Manifest, why: str) -> Refuse:
                 NO_RULES,
                 ObserveText.WORK_SNAPSHOT_NOT_YET(snapshot="web-0-snapshot", resource_snapshot="web-1-snapshot"),
             ],
+            ("False", "WorkNotSynchronizedYet"),
         ),
         (
             work(CM, DEPLOYMENT),
             [kept(CM), create(DEPLOYMENT)],
             [NO_RULES, SYNCED, ObserveText.WORK_OBJECTS_BEING_APPLIED(waiting="1", count="2")],
+            ("False", "ApplyInProgress"),
         ),
         (
             work(CM, DEPLOYMENT, INGRESS),
             [create(CM), create(DEPLOYMENT), kept(INGRESS)],
             [NO_RULES, SYNCED, ObserveText.WORK_OBJECTS_BEING_APPLIED(waiting="2", count="3")],
+            ("False", "ApplyInProgress"),
         ),
         (
             work(CM, DEPLOYMENT),
             [refused(CM, "it is somebody else's"), create(DEPLOYMENT)],
             [NO_RULES, SYNCED, _is_not("ConfigMap/ns/cm", "applied", "it is somebody else's")],
+            ("False", "ApplyFailed"),
         ),
         (
             work(CM, DEPLOYMENT, INGRESS),
             [refused(CM, "no"), refused(DEPLOYMENT, "never"), kept(INGRESS, code="Unreadable", reason="forbidden")],
             [NO_RULES, SYNCED, _is_not("ConfigMap/ns/cm", "applied", "no", more=" (and 1 more)")],
+            ("False", "ApplyFailed"),
         ),
         (
             work(CM, INGRESS),
             [kept(CM), kept(INGRESS, code="Unreadable", reason="forbidden")],
             [NO_RULES, SYNCED, _is_not("Ingress/ns/web", "applied", "forbidden")],
+            ("False", "NotAllWorkHaveBeenApplied"),
         ),
         (
             work(DEPLOYMENT, INGRESS),
@@ -203,17 +217,21 @@ def refused(wanted: Manifest, why: str) -> Refuse:
                 APPLIED,
                 _is_not("Deployment/ns/web", "available", ObserveText.CONTROLLER_NOT_OBSERVED_LATEST_SPEC()),
             ],
+            ("False", "NotAllWorkAreAvailable"),
         ),
-        (work(CM, INGRESS), [kept(CM), kept(INGRESS)], [NO_RULES, SYNCED, APPLIED, NOT_TRACKED]),
         (
             work(INGRESS, OTHER_INGRESS),
             [kept(INGRESS), kept(OTHER_INGRESS)],
             [NO_RULES, SYNCED, APPLIED, f"{NOT_TRACKED} (and 1 more)"],
+            ("True", "WorkNotTrackable"),
         ),
     ],
 )
-def test_what_the_conditions_say(wanted: Work, operations: list[Operation], said: list[str]) -> None:
-    assert messages(observed(binding(), wanted, operations, [], T1)) == said
+def test_what_the_conditions_say(
+    wanted: Work, operations: list[Operation], said: list[str], last: tuple[str, str]
+) -> None:
+    got = observed(binding(), wanted, operations, [], T1)
+    assert (messages(got), reported(got)[-1][1:]) == (said, last)
 
 
 def test_what_the_comparison_says() -> None:
@@ -253,14 +271,8 @@ def test_all_in_place_and_available() -> None:
     assert (got.applied_snapshot, got.failed) == ("web-1-snapshot", ())
     again = observed(got, work(CM, DEPLOYMENT), [kept(CM), kept(DEPLOYMENT, AVAILABLE)], [], T2)
     assert again == got
-
-
-def test_a_work_without_objects_is_applied_and_available() -> None:
-    assert reported(observed(binding(), work(), [], [], T1)) == [
-        *BEFORE,
-        ("Applied", "True", "AllWorkHaveBeenApplied"),
-        ("Available", "True", "AllWorkAreAvailable"),
-    ]
+    empty = reported(observed(binding(), work(overridden=True), [], [], T1))
+    assert empty == [*reported(got)[:1], ("Overridden", "True", "OverriddenSucceeded"), *reported(got)[2:]]
 
 
 def test_applied_now_and_judged_by_the_servers_answer() -> None:
@@ -392,40 +404,6 @@ def test_another_sentence_of_the_same_status_keeps_its_time() -> None:
     later = observed(first, work(error="no such value"), [], [], T2)
     assert later == second
     assert times(later) == {"RolloutStarted": T0, "Overridden": T1}
-
-
-def test_a_work_of_another_snapshot_is_not_synchronized() -> None:
-    got = observed(binding(), work(CM, snapshot="web-0-snapshot"), [kept(CM)], [], T1)
-    assert reported(got)[-1] == ("WorkSynchronized", "False", "WorkNotSynchronizedYet")
-
-
-def test_overrides_that_fail_end_the_story() -> None:
-    got = observed(binding(), work(error="no such path: /spec/x"), [], [], T1)
-    assert reported(got) == [BEFORE[0], ("Overridden", "False", "OverriddenFailed")]
-    assert "no such path: /spec/x" in got.conditions[-1].message
-    got = observed(binding(), work(CM, overridden=True), [kept(CM)], [], T1)
-    assert reported(got)[1] == ("Overridden", "True", "OverriddenSucceeded")
-
-
-def test_an_envelope_that_cannot_be_unwrapped_is_no_failure_of_an_override() -> None:
-    got = observed(binding(), work(error="ConfigMap a/e cannot be unwrapped", unwrapped=False), [], [], T1)
-    assert reported(got) == [
-        BEFORE[0],
-        ("Overridden", "True", "NoOverrideSpecified"),
-        ("WorkSynchronized", "False", "SyncWorkFailed"),
-    ]
-    assert got.conditions[-1].message == (
-        ObserveText.FAILED_SYNCHRONIZE_WORK_LATEST(error="ConfigMap a/e cannot be unwrapped")
-    )
-
-
-def test_what_cannot_be_tracked_is_available_with_its_own_reason() -> None:
-    ingress = manifest("networking.k8s.io/v1/Ingress", "web")
-    got = observed(binding(), work(CM, ingress), [kept(CM), kept(ingress)], [], T1)
-    assert reported(got)[-1] == ("Available", "True", "WorkNotTrackable")
-    assert got.conditions[-1].message.startswith(
-        ObserveText.AVAILABILITY_WORK_OBJECT_WORK_NOT(placement="web") + ": Ingress/"
-    )
 
 
 def test_an_unreachable_cluster_keeps_its_conditions_and_is_not_ready() -> None:

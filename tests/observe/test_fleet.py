@@ -74,7 +74,6 @@ LIVE = replace(UP["c2"], live={CM.key: None})
     [
         ({}, True),
         ({"works": {"c1": (work(),)}}, False),
-        ({"works": {}}, False),
         ({"operations": []}, False),
         ({"outcomes": [FAILED]}, False),
         ({"observations": {**UP, "c1": DOWN}}, False),

@@ -34,10 +34,6 @@ def result(wanted: Any, **parts: Any) -> ObjectResult:
     ("operation", "expected"),
     [
         (kept(CM), result(CM, code=KeepCode.IN_PLACE, live=live(CM), verdict=A)),
-        (
-            kept(CM, details=A_DIFFERS, writers=BY_KUBECTL),
-            result(CM, code=KeepCode.IN_PLACE, live=live(CM), verdict=A, details=A_DIFFERS, writers=BY_KUBECTL),
-        ),
         (kept(CM, live=None), result(CM, code=KeepCode.IN_PLACE, verdict=Verdict(N, ObserveText.NOT_READ()))),
         (
             kept(CM, code=KeepCode.FOUND_DIFF, reason="differs", details=A_DIFFERS, writers=BY_KUBECTL),

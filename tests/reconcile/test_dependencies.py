@@ -87,7 +87,6 @@ OTHERS = replace(FAILING, key=replace(WEB, namespace="dns"))
         (heading(binding(started=Status.FALSE)), True),  # newer content is on its way
         (heading(binding(started=Status.FALSE), refused=True), False),  # and goes nowhere
         (heading(binding(available=Status.FALSE)), True),
-        (heading(binding(available=Status.UNKNOWN)), True),
         (heading(binding(resource_snapshot=None)), True),
         (heading(replace(binding(), generation=2)), True),  # nothing is known of what was rolled out now
         (heading(binding(), disturbed=frozenset({"c1"})), True),

@@ -298,11 +298,9 @@ IN_GROUP = obj("x.example.com/v1", "Namespace", "web")
         (spaces(SPACE, c1={}, c2={"web": "w"}, c3={}), {"c1": {"web": ""}, "c2": {"web": "w"}, "c3": {"web": ""}}),
         (spaces(OTHER, c1=None), None),
         (spaces(IN_GROUP, c1=None), None),
-        (spaces(config_map("web"), c1=None), None),
         (spaces(c1=None), None),
         (replace(spaces(SPACE, c1=None), works={}), None),
         (replace(spaces(SPACE, c1=None), after=replace(spaces(SPACE, c1=None).after, placements={})), None),
-        (spaces(SPACE, OTHER, A, c1={}), {"c1": {"web": ""}}),
     ],
 )
 def test_the_namespaces_that_others_wait_for_count_as_there(

@@ -33,6 +33,10 @@ def wanted(*pins: Pin, placement: PlacementRecord | None = ROLLING, **more: Any)
     return Desired(commit="c", objects={"pins": {pin.name: pin for pin in pins}, "placements": placements}, **more)
 
 
+def until_removed(waiting: str) -> str:
+    return ReconcileText.WAITS_UNTIL_FILE_REMOVED_2(keeps="", waiting=waiting)
+
+
 NO_SNAPSHOT = ReconcileText.NO_SNAPSHOT_NAME_ONE_THESE(placement="web", snapshot="7", known="0, 1")
 NONE_AT_ALL = ReconcileText.NO_SNAPSHOT_NAME_ONE_THESE(placement="web", snapshot="0", known="none")
 OTHER_DIGEST = ReconcileText.SNAPSHOT_DIGEST_OTHER_CONTENT(
@@ -42,6 +46,7 @@ STOPS = ReconcileText.UNTIL_THEN_NOTHING_ROLLED_OUT(why="")
 LOST = ReconcileText.OBJECTS_SNAPSHOT_NOT_ALL_STATE(snapshot="0")
 REMOVE = ReconcileText.REMOVE_FILE_UNTIL_THEN_NOTHING(why=LOST)
 BACK = replace(ROLLING, resource_snapshots=(*ROLLING.resource_snapshots, replace(snapshot(2), hash="hash-0")))
+NEWER = replace(ROLLING, resource_snapshots=(*ROLLING.resource_snapshots, snapshot(3)))
 UNLOADED = replace(ROLLING, resource_snapshots=(replace(snapshot(0), manifests=None), snapshot(1)))
 
 
@@ -75,7 +80,7 @@ def test_what_a_pin_keeps_of_its_placement(of: PlacementRecord, pin: Pin | None,
             Followed(replace(PIN, reason=""), snapshot(0)),
             "snapshot 1",
             "True",
-            (f"{AT_0}" + ReconcileText.WAITS_UNTIL_FILE_REMOVED_2(keeps="", waiting="snapshot 1")),
+            AT_0 + until_removed("snapshot 1"),
         ),
         (
             Followed(replace(PIN, origin=None), why="it is odd"),
@@ -104,35 +109,9 @@ KEEPS = ReconcileText.KEEPS_CONTENT_SNAPSHOT(what="web", snapshot="0 (1 burns)")
     [
         (PIN, None, None),
         (PIN, EXTERNAL, EXTERNAL_TEXT),
-        (
-            PIN,
-            ROLLING,
-            (
-                f"{KEEPS}"
-                + ReconcileText.WAITS_UNTIL_FILE_REMOVED_2(keeps="", waiting=ReconcileText.SNAPSHOT_NEWER(newer="1"))
-            ),
-        ),
-        (
-            PIN,
-            BACK,
-            (
-                f"{KEEPS}"
-                + ReconcileText.WAITS_UNTIL_FILE_REMOVED_2(keeps="", waiting=ReconcileText.SNAPSHOT_NEWER(newer="1"))
-            ),
-        ),
-        (
-            PIN,
-            replace(ROLLING, resource_snapshots=(*ROLLING.resource_snapshots, snapshot(3))),
-            (
-                f"{KEEPS}"
-                + ReconcileText.WAITS_UNTIL_FILE_REMOVED_2(keeps="", waiting=ReconcileText.SNAPSHOT_NEWER(newer="3"))
-            ),
-        ),
-        (
-            PIN,
-            replace(ROLLING, resource_snapshots=(snapshot(0),)),
-            (f"{KEEPS}" + ReconcileText.WAITS_UNTIL_FILE_REMOVED_2(keeps="", waiting="newer content")),
-        ),
+        (PIN, BACK, KEEPS + until_removed(ReconcileText.SNAPSHOT_NEWER(newer="1"))),
+        (PIN, NEWER, KEEPS + until_removed(ReconcileText.SNAPSHOT_NEWER(newer="3"))),
+        (PIN, replace(ROLLING, resource_snapshots=(snapshot(0),)), KEEPS + until_removed("newer content")),
         (replace(PIN, snapshot=7), ROLLING, NO_SNAPSHOT),
         (replace(PIN, digest="x"), ROLLING, OTHER_DIGEST),
     ],

@@ -56,7 +56,6 @@ INNER, OTHER = PlacementKey("x", "web"), PlacementKey("x", "new")
         ([place(WEB)], [place(NEW, "web")], {"new"}),
         ([place(WEB, deleting=NOW)], [place(NEW, "web")], {"new"}),
         ([place(WEB)], [place(NEW)], {"web"}),
-        ([place(WEB)], [place(NEW, "wbe")], {"web"}),
         ([place(WEB)], [place(WEB), place(NEW, "web")], {"web"}),
         ([place(WEB), place(NEW)], [place(NEW, "web")], {"web", "new"}),
         ([place(NEW, "web")], [place(SHOP, "new")], {"shop"}),

@@ -116,7 +116,6 @@ def both(content: str) -> dict[str, str]:
         (quarantined("h2", "h1", "h0"), both("a b c")),
         (quarantined("h2", lifted=True), both("a b c")),
         (lambda s: EXTERNAL(has(0)(s)), both("a")),
-        (lambda s: EXTERNAL(has(1)(s)), both("a b")),
         (lambda s: EXTERNAL(has(9)(s)), both("all")),
         (REPORTS, both("all")),
         (deleting, {}),

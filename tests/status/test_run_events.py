@@ -55,13 +55,6 @@ STAGE = {"run": "go", "stage": "all"}
     [
         (None, None, []),
         (status(stage=STARTED), None, []),
-        (None, status(stage=STARTED), [{"type": "stage", **STAGE, "phase": "started"}]),
-        (status(stage=STARTED), status(stage=STARTED), []),
-        (
-            status(stage=STARTED),
-            status(stage=STARTED, cluster=UPDATING),
-            [{"type": "clusterUpdate", "cluster": "a", **STAGE, "phase": "started"}],
-        ),
         (
             status(stage=STARTED, cluster=UPDATING),
             status(stage=STARTED, cluster=UPDATED),

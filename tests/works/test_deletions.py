@@ -54,7 +54,6 @@ PLAIN, CARRIED = (NAMESPACE, SETTINGS, ROLE), (NAMESPACE, ENVELOPE)
     [
         (PLAIN, [], "", ""),
         (PLAIN, [PATCH], "", ""),
-        (PLAIN, [IN_EU], "settings", ""),
         (PLAIN, [EVERYWHERE], "settings", "settings"),
         (PLAIN, [IN_EU, override("r", ROLE, rule(delete=True))], "reader settings", "reader"),
         (PLAIN, [override("all", NAMESPACE, rule(region="us", delete=True))], "", "settings web"),

@@ -153,14 +153,9 @@ NO_OBJECTS: list[Any] = [
             envelope("ResourceEnvelope", "web", of("ClusterRole", "web")),
             f"x is of ClusterRole, {ApiText.CLUSTER_SCOPED_KIND_NAMESPACE()}",
         ),
-        (envelope("ResourceEnvelope", "web", of("ClusterRole")), f"x {ApiText.NO_NAMESPACE_ONLY_OBJECTS_ENVELOPE()}"),
         (
             envelope("ClusterResourceEnvelope", "", of("Role")),
             ("x is of Role, " + ApiText.NAMESPACED_KIND_NO_NAMESPACE()),
-        ),
-        (
-            envelope("ClusterResourceEnvelope", "", of("Role", "web")),
-            f"x {ApiText.LIES_NAMESPACE_ONLY_CLUSTER_SCOPED(namespace='web')}",
         ),
         (envelope("ClusterResourceEnvelope", "", KUBE_SYSTEM), f"x {RESERVED}"),
         (config(x=json.dumps(KUBE_SYSTEM)), f"x {RESERVED}"),

@@ -166,10 +166,6 @@ ON_SETTINGS = f"{FAILED_ON_SETTINGS}: rule 1: "
         ),
         (add("/data/a/b/c", "2"), WorksText.NOT_CANNOT_HOLD(operation="add", name="/data/a/b/c", place="/data/a")),
         (
-            add("/data/x", "${MEMBER-CLUSTER-LABEL-KEY-no}"),
-            WorksText.LABEL_KEY_NOT_FOUND_CLUSTER(plain="no", cluster="east"),
-        ),
-        (
             add("/data/x", "${MEMBER-CLUSTER-LABEL-KEY-no"),
             WorksText.VARIABLE_VALUE_MISSING_CLOSING_BRACKET(path="/data/x"),
         ),
