@@ -8,7 +8,6 @@ import pytest
 
 from gitfleet.api.texts import ApiText
 from gitfleet.cli.texts import CliText
-from gitfleet.formats.texts import FormatsText
 from gitfleet.views.texts import ViewsText
 from tests.cli.conftest import Shell, commit, git
 
@@ -104,22 +103,3 @@ def test_what_cannot_be_paused(gitfleet: Shell, rolling: Path, words: tuple[str,
     ended = gitfleet("pause", *words, "-C", rolling)
     assert ended.code != 0
     assert all(text in ended.err for text in said), ended.err
-
-
-def test_a_name_of_two_namespaces_is_asked_for_in_full(gitfleet: Shell, rolling: Path) -> None:
-    commit(rolling, {"rollouts/shop.yaml": WEB.replace("namespace: web", "namespace: shop")})
-    ended = gitfleet("pause", "rollout", "web", "-C", rolling)
-    assert ended.code != 0
-    assert "name one of: shop/web, web/web" in ended.err
-
-
-def test_a_file_that_cannot_be_changed_in_one_field_is_left_to_the_person(gitfleet: Shell, rolling: Path) -> None:
-    alias = WEB.replace("metadata:\n", "metadata:\n  labels: &none {}\n").replace("rolloutPlan:", "rolloutPlan: *none")
-    alias = alias.replace("    # One pod at a time.\n    numBatches: 2\n", "")
-    commit(rolling, {"rollouts/web/web.yaml": alias})
-    before = git(rolling, "rev-parse", "main")
-    ended = gitfleet("pause", "rollout", "web", "-C", rolling)
-    assert ended.code != 0
-    assert ("error: " + FormatsText.CANNOT_SET_WITHOUT_CHANGING_MORE(field="spec.rolloutPlan.paused")) in ended.err
-    assert ("hint: " + FormatsText.WRITE_HAND(path="paused", json="true")) in ended.err
-    assert git(rolling, "rev-parse", "main") == before

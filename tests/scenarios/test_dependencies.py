@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import pytest
 
 from gitfleet.api.conditions import Reason, find_condition
-from gitfleet.api.objects import JsonObject, ObjectKey
+from gitfleet.api.objects import JsonObject
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.reconcile.texts import ReconcileText
 from tests import builders
-from tests.folders import FOLDER, PROD, folder, select_folder, settings, without_namespace
+from tests.folders import FOLDER, folder, select_folder, without_namespace
 from tests.scenarios.staged_world import EXTERNAL, QUICK, ROLLING
 from tests.scenarios.test_folders import clusters
 from tests.scenarios.world import World, answer
@@ -150,17 +150,6 @@ def test_what_a_run_brings_to_the_dependency_is_waited_for() -> None:
     assert images(world, "apps") == {"apps:2"}
 
 
-def test_a_cluster_without_a_variant_of_the_dependency_waits_for_nothing() -> None:
-    world = World(rules=(QUICK,))
-    world.commit(*clusters(p1="prod", s1="staging"), placed("apps"))
-    certs = folder("certs", ("prod", "prod", PROD), namespace="certs", createNamespace=True)
-    world.write({**files("apps", "apps:1", NEEDS_CERTS), f"resources/certs/{FOLDER}": builders.to_yaml(certs)})
-    world.write({"resources/certs/prod/settings.yaml": settings(a="1")})
-    world.settle()
-    assert set(waits(world)) == {"p1"}
-    assert world.image("s1", "apps") == "apps:1"
-
-
 def test_no_budget_is_used_by_what_waits() -> None:
     world = two_folders(placed("apps"), placed("certs", policy=builders.pick_fixed("p2")))
     world.write(files("apps", "apps:1"))
@@ -190,16 +179,6 @@ def test_within_a_placement_the_applies_wait() -> None:
     world.write(files("certs", "certs:3"))
     world.settle()
     assert images(world, "apps") == {"apps:2"}
-
-
-def test_drift_is_corrected_while_the_dependency_is_not_available() -> None:
-    world = in_one_placement()
-    world.settle()
-    world.write(files("certs", "certs:bad"))
-    world.settle()
-    world.fleet.cluster("p1").delete_by_hand(ObjectKey("apps", "v1", "Deployment", "apps", "apps"))
-    world.settle()
-    assert images(world, "apps") == {"apps:1"}
 
 
 @pytest.mark.parametrize("placements", [[placed("apps"), placed("certs")], [placed("apps", "certs")]])
