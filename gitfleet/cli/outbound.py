@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import wraps
 from pathlib import Path
-from typing import Any, cast
 
 import click
 
-from gitfleet.cli.options import F, collected, path, repeatable
+from gitfleet.cli.options import collected, path, repeatable
 from gitfleet.cli.texts import CliText
 from gitfleet.formats.hosts import HostPattern, Origin
-from gitfleet.settings import OutboundSettings, Settings
+from gitfleet.settings import OutboundSettings
 
 
 def outbound_from(
@@ -58,7 +55,7 @@ def _token_of(text: str) -> tuple[Origin, Path]:
     return origin, Path(file)
 
 
-_collected = collected(
+outbound_options = collected(
     "outbound",
     outbound_from,
     repeatable(
@@ -76,13 +73,3 @@ _collected = collected(
         "--metric-token", metavar="HOST[:PORT]=FILE", text="The bearer token that metric queries to a host have"
     ),
 )
-
-
-def outbound_options(command: F) -> F:
-    """The options, as part of the command's `settings`; to stand below what makes these."""
-
-    @wraps(command)
-    def call(settings: Settings, outbound: OutboundSettings, **arguments: Any) -> Any:
-        return command(settings=replace(settings, outbound=outbound), **arguments)
-
-    return _collected(cast(F, call))
