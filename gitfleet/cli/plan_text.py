@@ -12,7 +12,6 @@ from gitfleet.cli.plan_headlines import APPROVE_LATER, blocked_lines, headlines,
 from gitfleet.cli.texts import CliText
 from gitfleet.formats.sentences import counted
 from gitfleet.views import (
-    answering_file,
     eviction_sentence,
     fenced,
     hold_sentence,
@@ -62,14 +61,11 @@ def _fault_lines(faults: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def _hold_lines(hold: Mapping[str, Any]) -> Iterator[str]:
     """What is not removed, why, and how to let it happen."""
-    final = hold["nameIsFinal"]
-    yield f"held: {answering_file(hold)}:" if final else f"held: {hold_sentence(hold)}"
-    if final:
-        yield f"  {hold_sentence(hold)}"
+    yield f"held: {hold_sentence(hold)}"
     for reason in hold["reasons"]:
         yield f"  because {reason_sentence(reason)}"
-    yield CliText.REST_COMMIT_GOES_OUT(stays=CliText.NOTHING_REMOVED())
-    if not final:
+    yield CliText.REST_COMMIT_GOES_OUT()
+    if not hold["nameIsFinal"]:
         yield f"  {APPROVE_LATER}"
         return
     yield f"  {how_to_approve(hold)}"

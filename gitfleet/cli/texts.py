@@ -124,7 +124,6 @@ class CliText(TextTable):
     NEXT_RECONCILE_TAKES_UP_FREEZE = "the next reconcile takes up what they freeze and lift"
     NOTHING_MOVES_ANY_MORE = "nothing moves any more"
     NOTHING_NEW_REPORT = "nothing new to report"
-    NOTHING_REMOVED = "Nothing of it is removed"
     NOTHING_SETTLED_WITHIN = "nothing was settled within {timeout:g} s: {waiting}"
     NOTIFY_GIVEN_TWICE = "--notify {name} is given twice"
     NOTIFY_NO_NAME_FILE = "--notify {given} is no NAME=FILE"
@@ -180,7 +179,7 @@ class CliText(TextTable):
     RESOURCEPLACEMENT_ONLY_PLACEMENT_EVICTED = (
         "{placement} is a ResourcePlacement, and only a ClusterResourcePlacement can be evicted"
     )
-    REST_COMMIT_GOES_OUT = "  {stays}; the rest of the commit goes out."
+    REST_COMMIT_GOES_OUT = "  Nothing of it is removed; the rest of the commit goes out."
     REV_NOT_GO_TOGETHER = "--at and --rev do not go together"
     REV_WORKS_OUT_LEAD = "`--rev {watch_branch}` works out what they lead to"
     REV_WORK_TREE_EXCLUDE_EACH = "--rev and --work-tree exclude each other"

@@ -36,7 +36,6 @@ from gitfleet.views.explanation import (
 )
 from gitfleet.views.forge import closed_by_a_person, forge_view, pull_calls, status_calls
 from gitfleet.views.holds import (
-    answering_file,
     held_line,
     held_placements_line,
     hold_document,
@@ -70,7 +69,6 @@ __all__ = [
     "Recorded",
     "Table",
     "age",
-    "answering_file",
     "approval_requests",
     "closed_by_a_person",
     "describe_lines",

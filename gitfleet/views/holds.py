@@ -75,11 +75,6 @@ def hold_document(hold: Hold) -> dict[str, Any]:
     }
 
 
-def answering_file(document: Mapping[str, Any]) -> str:
-    """Which file approves a hold, or rejects it now; from its document."""
-    return f"{document['approval']['path']} {'rejects' if document['rejected'] else 'approves'}"
-
-
 def how_to_approve(document: Mapping[str, Any], quoted: Callable[[str], str] = str) -> str:
     """What to do so that a hold's removals happen, in front of the file's content; from its document."""
     path = quoted(document["approval"]["path"])

@@ -48,11 +48,10 @@ def test_every_command_points_to_the_hold(gitfleet: Shell, moving: Path) -> None
     name = held_name(gitfleet, moving)
     sentence = StatusText.REMOVALS_WAIT_APPROVAL(holds=f"{name} {RULES}")
 
-    first, second = planned.out.splitlines()[:2]
-    assert first == f"held: approvals/{name}.yaml approves:"
     what = f"{OBJECT} and 3 more: "
     what += "16 placed objects on eu-north-1, eu-west-1, us-east-1 and 1 more"
-    assert second == f"  {what}"
+    assert planned.out.splitlines()[0] == f"held: {what}"
+    assert f"  {ViewsText.ADD_CONFIG_REPO(path=f'approvals/{name}.yaml')}\n" in planned.out
     assert "\nmonitoring (PickAll): removals held, on 0 clusters, 4 objects, snapshot 0\n" in planned.out
     assert ran.code == 0, "only a person can go on"
     assert CliText.HOLD_TO_APPROVE(line=f"held: {name}: {what} {RULES}", hold=name) + "\n" in ran.err
