@@ -171,20 +171,21 @@ def record_of(
     plan = rollout.rollout_plan
     if isinstance(rollout, AppRollout) and rollout.revert_on_delete:
         plan = replace(plan, revert_on_delete=True)
-    known_templates = {**({t.key: t for t in before.templates} if before is not None else {}), **templates}
+    created, clusters, earlier = (before.created, before.clusters, before.templates) if before else (now, (), ())
+    known_templates = {**{template.key: template for template in earlier}, **templates}
     metrics = (*plan.canary_metric, *(metric for batch in plan.batches for metric in batch.canary_metric))
     references = (metric.template_ref for metric in metrics)
     keys = sorted({NamespacedName(r.namespace or rollout.key.namespace, r.name) for r in references})
     new = RolloutRecord(
         key=rollout.key,
         kind=rollout.kind,
-        created=before.created if before is not None else now,
+        created=created,
         rollout_plan=plan,
         clusters_selector=rollout.clusters,
         order=rollout.order,
         # Without what only its file has.
         templates=tuple(replace(known_templates[k], body={}, origin=None) for k in keys if k in known_templates),
-        clusters=before.clusters if before is not None else (),
+        clusters=clusters,
     )
     match rollout:
         case RolloutTrait():

@@ -160,22 +160,22 @@ def _event_in(phase: Phase, work: _Pass) -> RolloutEvent | Start | None:  # noqa
         case Phase.VERIFYING_SPEC:
             return _verify(work)
         case Phase.INITIALIZING:
-            return _E.INITIALIZED if _in_place(work) and _asked(work, WebhookType.INITIALIZE) else _rejected(work)
+            return _once_asked(work, WebhookType.INITIALIZE, _E.INITIALIZED)
         case Phase.BATCH_INITIALIZING:
             leave = _leave(work, work.case.status)
-            if leave is not None and _in_place(work) and _asked(work, WebhookType.PRE_BATCH):
-                return Start(StartEvent.BATCH_ADMITTED, leave)
-            return _rejected(work)
+            if leave is None:
+                return None
+            return _once_asked(work, WebhookType.PRE_BATCH, Start(StartEvent.BATCH_ADMITTED, leave))
         case Phase.BATCH_IN_ROLLING:
             return _rolled(work)
         case Phase.BATCH_VERIFYING:
             return _E.BATCH_VERIFIED if _ready(work) and _measured(work) else _rejected(work)
         case Phase.BATCH_FINALIZING:
-            return _finished(work) if _asked(work, WebhookType.POST_BATCH) else _rejected(work)
+            return _once_asked(work, WebhookType.POST_BATCH, _finished(work))
         case Phase.BATCH_READY:
             return _next(work)
         case Phase.FINALISING:
-            return _E.FINISHED if _in_place(work) and _asked(work, WebhookType.FINALIZE) else _rejected(work)
+            return _once_asked(work, WebhookType.FINALIZE, _E.FINISHED)
         case Phase.BATCH_VERIFY_FAILED | Phase.FAILING | Phase.ABANDONING:
             return _E.RELEASED if _in_place(work) and _is_back(work) else None
         case Phase.SUCCEEDED | Phase.FAILED | Phase.ABANDONED:
@@ -283,6 +283,11 @@ def _reverts(work: _Pass, *, requested: bool) -> bool:
     why = case.workloads.handler.irreversible(case.seen, goal_of(case.record.rollout_plan, case.status, case.now))
     work.why += f"; {WorkloadText.NOTHING_GOES_BACK(why=why)}" if why else ""
     return not why
+
+
+def _once_asked(work: _Pass, type_: WebhookType, event: RolloutEvent | Start) -> RolloutEvent | Start | None:
+    """The event once the fields are as they are to be and the webhooks let the rollout go on, or why they do not."""
+    return event if _in_place(work) and _asked(work, type_) else _rejected(work)
 
 
 def _rejected(work: _Pass) -> RolloutEvent | None:

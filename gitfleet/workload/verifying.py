@@ -58,14 +58,16 @@ def target_changed(case: Case, phase: Phase) -> bool:
         return False  # it ends with what it was about: what it names from now on comes in the next pass
     if status.mode is None:
         return case.renewed
-    if status.is_over and case.renewed and phase is Phase.ABANDONED:
+    if case.renewed and phase is Phase.ABANDONED:
+        return True
+    workloads = case.workloads
+    about = (case.template, workloads.revision, workloads.sources)
+    if about != (status.new_template, status.revision, status.sources):
+        return True
+    if status.target is not None and workloads.target.identity != status.target.identity:
         return True
     sized = status.is_over and status.mode is not RolloutMode.IN_PLACE
-    size = case.record.rollout_plan.target_size if sized else None
-    changed = case.template != status.new_template or (size is not None and size != status.target_size)
-    is_other = status.target is not None and case.workloads.target.identity != status.target.identity
-    is_other = is_other or case.workloads.revision != status.revision
-    return changed or is_other or case.workloads.sources != status.sources
+    return sized and case.record.rollout_plan.target_size not in (None, status.target_size)
 
 
 def verified(case: Case) -> tuple[ClusterRolloutStatus, Passage]:

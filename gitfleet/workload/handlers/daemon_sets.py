@@ -110,13 +110,9 @@ class DaemonSetHandler(OneObject):
 
 def _upgraded(seen: Workloads, live: LiveObject) -> tuple[LiveObject, ...]:
     generation = text(live.body, GENERATION)
-    newest = {label(pod, _REVISION) for pod in seen.pods if generation and label(pod, _POD_GENERATION) == generation}
-    revisions = newest - {""}
-    return tuple(
-        pod
-        for pod in seen.pods
-        if (generation and label(pod, _POD_GENERATION) == generation) or label(pod, _REVISION) in revisions
-    )
+    newest = [pod for pod in seen.pods if generation and label(pod, _POD_GENERATION) == generation]
+    revisions = {label(pod, _REVISION) for pod in newest} - {""}
+    return tuple(pod for pod in seen.pods if pod in newest or label(pod, _REVISION) in revisions)
 
 
 def _going(seen: Workloads, live: LiveObject, goal: Goal, counts: Counts) -> tuple[LiveObject, ...]:
