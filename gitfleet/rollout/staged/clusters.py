@@ -19,10 +19,10 @@ from gitfleet.rollout.moves import roll_out, start_rollout, take_off
 from gitfleet.rollout.readiness import STUCK_AFTER, is_ready, unavailable_period
 from gitfleet.rollout.silence import LEFT_OUT_AFTER
 from gitfleet.rollout.staged.pace import next_start, observed_healthy, observed_unhealthy, soaks_until, started_at
-from gitfleet.rollout.staged.phases import ClusterEvent, ClusterPhase, RunEvent, StageEvent, StagePhase
+from gitfleet.rollout.staged.phases import ClusterEvent, ClusterPhase, RunEvent, StageEvent
 from gitfleet.rollout.staged.stages import concurrency
 from gitfleet.rollout.staged.start import frozen
-from gitfleet.rollout.staged.steps import Pass, cluster_phase, stage_phase
+from gitfleet.rollout.staged.steps import Pass, cluster_phase
 from gitfleet.rollout.staged.waits import deletion_wait, rate_text, soak_wait, stuck_text
 from gitfleet.rollout.texts import RolloutText
 
@@ -284,22 +284,18 @@ def kind_of(binding: Binding) -> MoveKind:
 def delete_stage(work: Pass, stage: StageStatus, *, stopping: bool) -> StageStatus:
     """The deletion stage after this pass: over when no binding of its clusters is left. A run that is to stop gives up
     nothing more, nor does one that may start no cluster; what it gave up is followed to its end."""
-    if stopping and stage_phase(stage) in (StagePhase.PENDING, StagePhase.GATED):
+    may_start = work.starts and not stopping
+    if not may_start and not is_updating(stage):
         return stage
     if reason := frozen_start(work, stage):
         return work.stage(stage, StageEvent.GATE, reason)
-    if not work.starts and not is_through(stage) and not is_updating(stage):
-        return stage
     stage = work.stage(stage, StageEvent.START)
     gate = work.gate(stage)
-    frozen = gate.frozen
-    block_frozen(work, f"in stage {stage.name}", frozen, idle=not is_updating(stage))
-    if stopping or not work.starts:
-        waiting = [c.cluster for c in stage.clusters if cluster_phase(c) is ClusterPhase.PENDING]
-        for name in (name for name in waiting if name not in frozen):
-            work.blocked[name] = RolloutText.RUN_NO_CLUSTER_RUN_STARTS(run=work.name)
-    else:
-        waiting = list(frozen)
+    pending = [c.cluster for c in stage.clusters if cluster_phase(c) is ClusterPhase.PENDING]
+    waiting = list(gate.frozen) if may_start else pending
+    if not may_start:
+        work.blocked.update(dict.fromkeys(pending, RolloutText.RUN_NO_CLUSTER_RUN_STARTS(run=work.name)))
+    block_frozen(work, f"in stage {stage.name}", gate.frozen, idle=not is_updating(stage))
     clusters = tuple(c if c.cluster in waiting else _deleted(work, c, gate) for c in stage.clusters)
     stage = replace(stage, clusters=clusters)
     if sentence := deletion_wait(work.name, stage):
