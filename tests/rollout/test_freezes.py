@@ -171,17 +171,6 @@ def test_frozen_clusters_count_as_ever_and_the_others_go_on_within_the_budget() 
     }
 
 
-def test_a_fleet_at_rest_waits_for_no_freeze() -> None:
-    plan = plan_rollout(request([bound("a", available(), snapshot="s-1")], frozen=on("a")))
-    assert (plan.need_roll, plan.blocked, plan.clock) == (False, {}, None)
-
-
-def test_what_is_no_stage_is_frozen_by_no_stage() -> None:
-    freezes = freezes_at(FreezeRules(windows=(window(stages=("?*",)),)), NOW)
-    assert freezes.of(WEB, ["eu-1"], CLUSTERS) == {}
-    assert list(freezes.of(WEB, ["eu-1"], CLUSTERS, "x")) == ["eu-1"]
-
-
 def test_a_deleted_placement_stays_on_its_frozen_clusters() -> None:
     bindings = (bound("a"), bound("b"), bound("c", deleting=NOW), bound("d"))
     deleted = Placement(key=WEB, selectors=(), deleting=NOW)

@@ -62,38 +62,6 @@ def test_one_that_is_named_and_not_bound_yet_leaves_the_target_too() -> None:
     assert [plan.blocked[name] for name in "bc"] == [takes_no_more("3 of 3 clusters are", 2, "1", "a is available")] * 2
 
 
-def test_it_leaves_the_target_and_every_count() -> None:
-    """Of five with PickN 5 one is left out: the target is 4, so half of it is 2 (of 5 it would be 3)."""
-    limits: dict[str, Any] = {"placement_type": PlacementType.PICK_N, "number_of_clusters": 5}
-    plan = plan_rollout(request(fleet("e", names="abcde"), max_unavailable="50%", **limits, **since(300, "e")))
-    assert [m.cluster for m in plan.moves] == ["a", "b"]
-    waits = takes_no_more("4 of 4 clusters are", 2, "50% (2)", "a and b are available")
-    assert plan.blocked == {
-        **dict.fromkeys("cd", waits),
-        "e": RolloutText.NOT_ANSWER_ROLLOUT_GOES_WITHOUT(cluster="e"),
-    }
-
-
-@pytest.mark.parametrize(
-    ("placement_type", "more", "floor"),
-    [
-        (PlacementType.PICK_ALL, {}, 2),
-        (PlacementType.PICK_N, {"number_of_clusters": 4}, 2),
-        (PlacementType.PICK_FIXED, {"cluster_names": ("a", "b", "c", "d")}, 2),
-        (PlacementType.PICK_FIXED, {"cluster_names": ("a", "b", "c", "d", "nowhere")}, 3),
-    ],
-)
-def test_the_target_shrinks_whatever_picked_the_clusters(
-    placement_type: PlacementType, more: dict[str, Any], floor: int
-) -> None:
-    asked = request(fleet("d"), max_unavailable=1, placement_type=placement_type, **more, **since(300, "d"))
-    plan = plan_rollout(asked)
-    if floor == 3:
-        assert plan.moves == ()
-    else:
-        assert [*plan.blocked.values()][:2] == [takes_no_more("3 of 3 clusters are", floor, "1", "a is available")] * 2
-
-
 @pytest.mark.parametrize("state", BindingState)
 def test_it_is_not_moved_in_any_state(state: BindingState) -> None:
     silent = scheduled("d") if state is BindingState.SCHEDULED else bound("d", SILENT, state=state)

@@ -28,7 +28,7 @@ from gitfleet.model.scheduling import SchedulingRequest
 from gitfleet.model.state import PlacementRecord
 from gitfleet.schedule import index_fleet, request_for, schedule, schedule_key
 from gitfleet.schedule.affinity import missing_labels
-from gitfleet.schedule.builtin import BUILT_IN, DEFAULT_PLUGINS
+from gitfleet.schedule.builtin import BUILT_IN
 from gitfleet.schedule.fleet import ELIGIBILITY, TAINTS, Fact, Unschedulable, property_text, reader
 from gitfleet.schedule.keys import BindingDigests
 from gitfleet.schedule.profile import DEFAULT_PROFILE, make_profile
@@ -43,25 +43,9 @@ from tests.schedule.fleets import (
     pick_n,
     request,
     required,
-    spread,
 )
 
 HERE = PlacementKey("shop", "web")
-ZONE = ClusterSelectorTerm(
-    label_selector=LabelSelector({"zone": "a"}, (LabelRequirement("env", LabelOperator.EXISTS),)),
-    property_requirements=(
-        PropertyRequirement("cores", PropertyOperator.GE, ("8",)),
-        PropertyRequirement("ram", PropertyOperator.GE, ("8",)),
-    ),
-)
-CHEAP = ClusterSelectorTerm(
-    label_selector=LabelSelector({"tier": "x"}), property_sorter=PropertySorter("cost", SortOrder.ASCENDING)
-)
-WIDE = pick_n(
-    2,
-    affinity=ClusterAffinity(required=(ZONE, ClusterSelectorTerm()), preferred=(PreferredTerm(5, CHEAP),)),
-    topology_spread_constraints=(spread("rack"), spread("room", hard=False)),
-)
 LABELS = [Fact("label", "zone"), Fact("label", "env")]
 READ = {
     "ClusterAffinity": [
@@ -77,13 +61,6 @@ READ = {
     "SamePlacementAffinity": [],
     "TopologySpreadConstraints": [Fact("label", "rack"), Fact("label", "room")],
 }
-
-
-@pytest.mark.parametrize("plugin", DEFAULT_PLUGINS, ids=lambda plugin: plugin.name)
-def test_what_each_plugin_reads_of_a_cluster(plugin: Any) -> None:
-    assert plugin.depends_on(HERE, WIDE) == READ[plugin.name]
-    elsewhere = {"ClusterEligibility": [ELIGIBILITY], "TaintToleration": [TAINTS]}
-    assert plugin.depends_on(WEB, PlacementPolicy()) == elsewhere.get(plugin.name, [])
 
 
 def test_the_factories_take_no_args() -> None:

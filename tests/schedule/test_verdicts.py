@@ -292,27 +292,6 @@ TABLES: list[tuple[dict[str, Score], str]] = [
 ]
 
 
-STAGES = ("post_batch", "pre_filter", "filter", "filter_fleet", "pre_score", "score", "score_fleet")
-
-
-def raising(stage: str) -> SchedulerPlugin:
-    """A plug-in that fails at a stage."""
-
-    def fail(self: SchedulerPlugin, *given: object) -> object:
-        raise KeyError("x")
-
-    stages: dict[str, Any] = {"filter": lambda *_: None, "score": lambda *_: Score(), stage: fail}
-    made: type[SchedulerPlugin] = type("Faulty", (SchedulerPlugin,), {"name": "Faulty", **stages})
-    return made()
-
-
-@pytest.mark.parametrize("stage", STAGES)
-def test_a_stage_that_raises_names_its_plugin(stage: str) -> None:
-    profile, faults = profile_from([ListedPlugin(name="Faulty")], {"Faulty": factory_of(raising(stage))})
-    answer = schedule(request(pick_n(1)), FLEET, profile)
-    assert (faults, answer.error) == ((), ScheduleText.PLUG_FAILED(who="Faulty", name="KeyError", error="'x'"))
-
-
 @pytest.mark.parametrize(("held", "others"), [(10, 20), (985, 15), (1000, 0), (1005, 0)])
 def test_how_many_decisions_are_listed(held: int, others: int) -> None:
     bindings = [binding(f"h{n:04}") for n in range(held)]

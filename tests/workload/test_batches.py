@@ -92,11 +92,6 @@ def test_pods_that_follow_each_other_at_an_interval(seconds: int, upgraded: int,
     assert (batch.upgraded_at(NOW, now), batch.next_at(NOW, now)) == (upgraded, next_at)
 
 
-def test_without_an_interval_all_pods_of_a_batch_may_have_it_at_once() -> None:
-    (batch,) = batches_of(plan(), 3)
-    assert (batch.upgraded_at(NOW, NOW), batch.next_at(NOW, NOW)) == (3, None)
-
-
 @pytest.mark.parametrize(("last", "number"), [(None, 2), (0, 0), (2, 2)])
 def test_the_batch_after_which_it_waits(last: int | None, number: int) -> None:
     given_plan = plan(numBatches=3, **({} if last is None else {"lastBatchToRollout": last}))

@@ -87,15 +87,6 @@ def test_what_did_not_change_is_the_very_same_work() -> None:
         assert again is first
 
 
-def test_a_placement_of_which_nothing_changed_is_not_looked_at_again() -> None:
-    renderer, state = Renderer(), state_of()
-    renderer.works_of(state)
-    first = renderer.memo.placements[WEB]
-    for _ in range(2):
-        renderer.works_of(replace(state))
-        assert renderer.memo.placements[WEB] is first
-
-
 def test_another_fleet_or_other_overrides_are_seen_though_the_placement_is_the_same() -> None:
     state = state_of()
     changes: tuple[dict[str, Any], ...] = (

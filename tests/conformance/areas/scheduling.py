@@ -49,7 +49,6 @@ from tests.conformance.texts import text_difference
 
 CURRENT, OLDER = "p-1", "p-0"
 FREE = "candidate"
-SORTED = "vectors.example/sorted"
 
 
 def policy_of(policy: JsonObject | None) -> PlacementPolicy:
@@ -163,17 +162,6 @@ def run_property_sorter(case: dict[str, Any]) -> str | None:
     except ValueError:
         got = {"error": True}
     return difference({"error": True} if case["out"].get("error") else case["out"], got)
-
-
-def _weighed(given: Mapping[str, Any]) -> int:
-    """What the plug-in gives to a cluster with a value, in a fleet whose extremes are those of the case."""
-    values = {"least": given["min"], "most": given["max"], FREE: given["value"]}
-    clusters = [
-        cluster_of({"name": name, "properties": {SORTED: value} if value else {}}) for name, value in values.items()
-    ]
-    sorter = {"name": SORTED, "sortOrder": given["sortOrder"]}
-    term = {"weight": given["weight"], "preference": {"propertySorter": sorter}}
-    return scores_of(ClusterAffinity(), cycle_on(pick_n(affinity=affinity(preferred=[term])), clusters))[FREE]
 
 
 def run_taints(case: dict[str, Any]) -> str | None:
