@@ -22,10 +22,6 @@ from gitfleet.rollout.moves import take_off
 from gitfleet.rollout.readiness import has_failed, is_diff_reported
 from gitfleet.rollout.texts import RolloutText
 
-_REASONS: Final = {
-    Status.TRUE: Reason.EVICTION_EXECUTED,
-    Status.FALSE: Reason.EVICTION_NOT_EXECUTED,
-}
 _GENERATION: Final = 1
 """Of every eviction: its spec never changes."""
 
@@ -78,7 +74,7 @@ def evict(
             continue
         binding = bindings[0]
         executed, message = _decide(record, binding, budget, now)
-        decided.append(_valid(eviction, Status.TRUE if executed else Status.FALSE, message, now))
+        decided.append(_valid(eviction, message, now, executed=executed))
         if executed and binding.deleting is None:
             unbound = take_off(unscheduled(binding), leave, now)
             record = replace(record, bindings=tuple(unbound if b is binding else b for b in record.bindings))
@@ -141,11 +137,13 @@ def _refused(eviction: Eviction, message: str, now: datetime) -> Eviction:
     return replace(eviction, conditions=(valid,))
 
 
-def _valid(eviction: Eviction, executed: Status, message: str, now: datetime) -> Eviction:
-    valid = _condition(
-        EvictionConditionType.VALID, Status.TRUE, Reason.EVICTION_VALID, RolloutText.EVICTION_VALID(), now
-    )
-    ended = _condition(EvictionConditionType.EXECUTED, executed, _REASONS[executed], message, now)
+def _valid(eviction: Eviction, message: str, now: datetime, *, executed: bool) -> Eviction:
+    fine = RolloutText.EVICTION_VALID()
+    valid = _condition(EvictionConditionType.VALID, Status.TRUE, Reason.EVICTION_VALID, fine, now)
+    status, reason = Status.FALSE, Reason.EVICTION_NOT_EXECUTED
+    if executed:
+        status, reason = Status.TRUE, Reason.EVICTION_EXECUTED
+    ended = _condition(EvictionConditionType.EXECUTED, status, reason, message, now)
     return replace(eviction, conditions=(valid, ended))
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 
 from gitfleet.api.bindings import Binding, ClusterContent, is_active, raised
 from gitfleet.api.folders import ChosenVariants
-from gitfleet.api.snapshots import ResourceSnapshot, SnapshotVariants
+from gitfleet.api.snapshots import SnapshotVariants
 from gitfleet.model.state import PlacementRecord
 
 
@@ -16,23 +17,20 @@ def renumbered(record: PlacementRecord, contents: Mapping[str, ClusterContent]) 
     latest = record.latest_resources
     if latest is None or not latest.folders:
         return record
-    digests: dict[tuple[str, ChosenVariants], list[str] | None] = {}
-    variants = {snapshot.name: SnapshotVariants(snapshot) for snapshot in record.resource_snapshots}
+    snapshots = {snapshot.name: SnapshotVariants(snapshot) for snapshot in record.resource_snapshots}
 
-    def digests_of(snapshot: ResourceSnapshot, content: ClusterContent) -> list[str] | None:
-        place = (snapshot.name, content.variants)
-        if place not in digests:
-            manifests = variants[snapshot.name].of(content.variants).manifests
-            digests[place] = None if manifests is None else [manifest.digest for manifest in manifests]
-        return digests[place]
+    @cache
+    def digests_of(snapshot: str, variants: ChosenVariants) -> list[str] | None:
+        manifests = snapshots[snapshot].of(variants).manifests
+        return None if manifests is None else [manifest.digest for manifest in manifests]
 
     def is_same(binding: Binding, target: ClusterContent) -> bool:
         snapshot = record.snapshot_named(binding.resource_snapshot)
         if snapshot is None or snapshot is latest or not is_active(binding):
             return False
         actual = ClusterContent.of(binding)
-        before = digests_of(snapshot, actual)
-        return actual.overrides == target.overrides and before is not None and before == digests_of(latest, target)
+        before, after = digests_of(snapshot.name, actual.variants), digests_of(latest.name, target.variants)
+        return actual.overrides == target.overrides and before is not None and before == after
 
     bindings: list[Binding] = []
     for binding in record.bindings:

@@ -9,7 +9,7 @@ from typing import Final
 
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.runs import ClusterUpdate, StageStatus, TaskStatus
-from gitfleet.api.stage_tasks import TaskType
+from gitfleet.api.stage_tasks import StageTask, TaskType
 from gitfleet.api.staged import Stage, StagedRun
 from gitfleet.api.values import IntOrPercent
 from gitfleet.errors import BadInput
@@ -72,9 +72,7 @@ def _order(stage: Stage, cluster: MemberCluster) -> tuple[int, str]:
 
 
 def _fresh(run: StagedRun, stage: Stage, names: Iterable[str]) -> StageStatus:
-    def tasks(kind: str) -> tuple[TaskStatus, ...]:
-        stage_tasks = stage.before_tasks if kind == "before-" else stage.after_tasks
-        request = request_name(run, stage.name, before=kind == "before-")
+    def tasks(stage_tasks: Iterable[StageTask], request: str) -> tuple[TaskStatus, ...]:
         return tuple(
             TaskStatus(type=task.type, approval_request_name=request if task.type is TaskType.APPROVAL else "")
             for task in stage_tasks
@@ -83,8 +81,8 @@ def _fresh(run: StagedRun, stage: Stage, names: Iterable[str]) -> StageStatus:
     return StageStatus(
         name=stage.name,
         clusters=tuple(ClusterUpdate(cluster=name) for name in names),
-        before_tasks=tasks("before-"),
-        after_tasks=tasks(""),
+        before_tasks=tasks(stage.before_tasks, request_name(run, stage.name, before=True)),
+        after_tasks=tasks(stage.after_tasks, request_name(run, stage.name, before=False)),
     )
 
 
