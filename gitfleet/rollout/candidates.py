@@ -52,9 +52,8 @@ class Classes:
     @property
     def need_roll(self) -> bool:
         """Whether anything would move, were it allowed to."""
-        takes_down = self.failed_updates or self.updates or self.removes
-        waits = self.blocked_binds or self.refused_updates or self.waiting_for_answer or self.frozen
-        return bool(takes_down or self.binds or waits)
+        moves = (self.failed_updates, self.updates, self.removes, self.binds)
+        return any((*moves, self.blocked_binds, self.refused_updates, self.waiting_for_answer, self.frozen))
 
 
 def classify(request: RolloutRequest) -> Classes:

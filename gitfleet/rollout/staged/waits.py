@@ -124,9 +124,12 @@ def _waits_in(run: RunRecord, spec: Stage, stage: StageStatus, requests: Request
         later = next_start(spec, map(started_at, stage.clusters), now)
         if later is not None and free and ClusterPhase.PENDING in phases:
             yield f"run {name} waits: {rate_text(spec, stage, later)}"
-    before = zip(spec.before_tasks, stage.before_tasks if phase is StagePhase.GATED else (), strict=False)
-    after = zip(spec.after_tasks, stage.after_tasks if phase is StagePhase.WAITING else (), strict=False)
-    for side, (task, status) in (*(("before", pair) for pair in before), *(("after", pair) for pair in after)):
+    gates = {
+        StagePhase.GATED: ("before", spec.before_tasks, stage.before_tasks),
+        StagePhase.WAITING: ("after", spec.after_tasks, stage.after_tasks),
+    }
+    side, tasks, statuses = gates.get(phase, ("", (), ()))
+    for task, status in zip(tasks, statuses, strict=True):
         if is_over(status):
             continue
         match task.type:
