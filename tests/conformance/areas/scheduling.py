@@ -156,9 +156,7 @@ def run_property_sorter(case: dict[str, Any]) -> str | None:
     low, high = parse_quantity(given["min"]), parse_quantity(given["max"])
     order, weight = given["sortOrder"] or SortOrder.ASCENDING, given["weight"]
     try:
-        got: dict[str, Any] = {"score": interpolate(value, low, high, SortOrder(order), weight)}
-        if given["sortOrder"] and (value is None or low <= value <= high):
-            got["score"] = _weighed(given)
+        got: dict[str, Any] = {"score": interpolate(value, low, high, SortOrder(order), weight) if value else 0}
     except ValueError:
         got = {"error": True}
     return difference({"error": True} if case["out"].get("error") else case["out"], got)
