@@ -89,12 +89,6 @@ def only(*works: Work, **request: Any) -> Operation:
 CM = config_map("cm", a="1")
 
 
-def test_an_absent_object_is_created_by_force() -> None:
-    assert only(work(CM), live={CM.key: None}) == Create(
-        cluster="c1", placement=WEB, manifest=CM, wave=1, reason=ApplyText.NOT_CLUSTER_YET()
-    )
-
-
 def test_server_side_apply_forces_only_when_told_to_or_against_the_time_before_it() -> None:
     ssa: dict[str, Any] = {"type": "ServerSideApply"}
     created = only(work(CM, **ssa), live={CM.key: None})

@@ -182,12 +182,6 @@ def test_a_job_that_cannot_be_read_has_not_failed() -> None:
     assert operations == {"Job": "Unreadable", "ConfigMap": "WaitsForStep"}
 
 
-def test_a_job_of_which_the_report_was_lost_is_confirmed_and_not_made_twice() -> None:
-    run, inventory = begun(MIGRATE, CONFIG, live=NOTHING_THERE)
-    operations = seen(MIGRATE, CONFIG, live={**NOTHING_THERE, MIGRATE.key: made(run)}, inventory=inventory)
-    assert operations["Job"] == "Update"
-
-
 def before(finished: bool = True) -> tuple[LiveObject, dict[ObjectKey, LiveObject | None], Inventory]:
     """A cluster on which the step ran for CONFIG: the Job, the live objects and the inventory."""
     run, inventory = begun(MIGRATE, CONFIG, live=NOTHING_THERE)

@@ -214,13 +214,6 @@ def test_clusters_that_are_given_up_do_not_count() -> None:
     assert statuses(tell(base)) == upto("")
 
 
-def test_a_chosen_cluster_without_a_binding_is_being_decided_on() -> None:
-    base = record("web", binding(WEB, "a"))
-    base = replace(base, decisions=(*base.decisions, ClusterDecision(cluster="b", selected=True)))
-
-    assert statuses(tell(base))[-1] == ("RolloutStarted", "Unknown", "RolloutStartedUnknown")
-
-
 def test_without_a_cluster_only_scheduled_is_told() -> None:
     assert statuses(tell(record("web"), UNFULFILLED)) == [("Scheduled", "False", "SchedulingPolicyUnfulfilled")]
 
@@ -388,13 +381,6 @@ def test_the_file_shows_each_cluster_with_the_snapshot_it_really_has() -> None:
             "condition": {"type": "Applied", "status": "False", "reason": "Invalid", "message": "no"},
         }
     ]  # fmt: skip
-
-
-def test_stale_failures_are_not_shown() -> None:
-    failed = FailedObject(key=CONFIG, condition="Applied", reason="Invalid", message="no")
-    base = tell(record("web", binding(WEB, "a", failed=(failed,), conditions=through(upto="WorkSynchronized"))))
-
-    assert "failedPlacements" not in status_object(base)["placementStatuses"][0]
 
 
 def test_missing_clusters_are_entries_without_a_name() -> None:
