@@ -163,14 +163,6 @@ BY_GIT: dict[str, tuple[Tree, Tree, Tree, Tree]] = {
         body(entry("o", {"f:spec": {"f:containers": {r'k:{"name":"a\u0026b"}': ITEM}}}), spec=pod(A, {"name": "a&b"})),
         {"f:spec": {"f:containers": {r'k:{"name":"a\u0026b"}': ITEM}}},
     ),
-    "a value of a set in an item": (
-        {"spec": pod({**A, "s": ["a", "b"]})}, {"spec": pod({**A, "s": ["a"]})},
-        body(
-            entry("o", {"f:spec": {"f:containers": {KEY_A: {"f:s": {'v:"a"': LEAF, 'v:"b"': LEAF}}}}}),
-            spec=pod({**A, "s": ["a", "b"]}),
-        ),
-        {"f:spec": {"f:containers": {KEY_A: {"f:s": {'v:"b"': LEAF}}}}},
-    ),
     "status, identity and the rest of metadata": (
         {"status": {"a": 1}, "metadata": {"finalizers": ["f"]}},
         {},

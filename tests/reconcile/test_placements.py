@@ -32,11 +32,11 @@ from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failure, Failures, Subject, attempt
 from gitfleet.model.observations import ClusterObservation
-from gitfleet.model.rolling import Frozen, MoveKind
+from gitfleet.model.rolling import MoveKind
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.reconcile.placements import Decided, PlacementsMemo, decide_placements, settle_placement
-from gitfleet.reconcile.runs import Advanced, Beside
+from gitfleet.reconcile.runs import Beside
 from gitfleet.reconcile.shared import Shared, SharedMemo, prepare, with_settings
 from gitfleet.rollout import owners_of
 from gitfleet.rollout.texts import RolloutText
@@ -436,21 +436,6 @@ def test_an_eviction_takes_a_placement_off_a_cluster_and_waits_for_a_freeze() ->
     refused = settled().write(objects={"budgets": {"web": budget}}).decide(evictions=asked_for).decided[WEB]
     assert [one.executed.status for one in refused.evictions if one.executed] == [Status.FALSE] * 2
     assert [gone for _, _, gone in states(refused.record)] == [False, False]
-
-
-def test_what_a_memo_says_of_all_its_decisions() -> None:
-    record = settled().record()
-    wait, other = Frozen("frozen by night", LATER), Frozen("frozen by day", None)
-    a, b = eviction("a"), eviction("b")
-    memo = PlacementsMemo(
-        decided={
-            WEB: Decided(record, plan(begun().then().memo), frozen=((a, wait), (b, other))),
-            SHOP: Decided(record, runs=Advanced(runs=(known("go"),))),
-        }
-    )  # fmt: skip
-    assert memo.plans() == {WEB: memo.decided[WEB].plan}
-    assert memo.frozen() == [(a, wait), (b, other)]
-    assert memo.runs() == {WEB: Advanced(), SHOP: Advanced(runs=(known("go"),))}
 
 
 @pytest.mark.parametrize("deleting", [None, NOW])
