@@ -87,9 +87,11 @@ class TaintToleration(SchedulerPlugin):
         return [TAINTS]
 
     def filter(self, cycle: Cycle, cluster: MemberCluster) -> Refusal | None:
-        """The first taint that is not tolerated counts."""
+        """The first taint that is not tolerated counts, in KubeFleet's own sentence, as Go prints a taint."""
         taint = untolerated(cluster.taints, cycle.policy.tolerations)
-        return None if taint is None else Refusal(taint_reason(taint))
+        if taint is None:
+            return None
+        return Refusal(ScheduleText.TAINT_KEY_VALUE(taint=taint.key, taint_2=taint.value, effect=taint.effect))
 
     def filter_fleet(self, cycle: Cycle, candidates: ClusterSet) -> FleetRefusal:
         """As `filter` for each candidate; clusters with the same taints are judged together."""
@@ -131,19 +133,12 @@ class SamePlacementAffinity(SchedulerPlugin):
     def score_fleet(self, cycle: Cycle, candidates: ClusterSet) -> Mapping[Score, ClusterSet]:
         """As `score` for each candidate."""
         obsolete = candidates & cycle.obsolete
-        return (
-            {Score(obsolete_affinity=1): obsolete, Score(): candidates - obsolete}
-            if obsolete
-            else {Score(): candidates}
-        )
+        return {Score(obsolete_affinity=1): obsolete, Score(): candidates - obsolete}
 
 
 def untolerated(taints: Iterable[Taint], tolerations: tuple[Toleration, ...]) -> Taint | None:
     """The first taint that no toleration covers."""
-    for taint in taints:
-        if not any(tolerates(toleration, taint) for toleration in tolerations):
-            return taint
-    return None
+    return next((taint for taint in taints if not any(tolerates(covering, taint) for covering in tolerations)), None)
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
@@ -155,8 +150,3 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
             return toleration.key in ("", taint.key)
         case TolerationOperator.EQUAL:
             return toleration.key == taint.key and toleration.value == taint.value
-
-
-def taint_reason(taint: Taint) -> str:
-    """KubeFleet's own sentence, as Go prints a taint."""
-    return ScheduleText.TAINT_KEY_VALUE(taint=taint.key, taint_2=taint.value, effect=taint.effect)

@@ -103,9 +103,6 @@ def _remedy(requirement: LabelRequirement, present: str | None) -> str:
             return f"remove label {key}={present}"
 
 
-NO_TERM_MATCHES = ScheduleText.CLUSTER_NOT_MATCH_ANY_REQUIRED()
-
-
 class ClusterAffinity(SchedulerPlugin):
     """Stages pre-filter, filter, pre-score and score."""
 

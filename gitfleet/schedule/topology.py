@@ -145,12 +145,6 @@ class SpreadTally:
         return by_points
 
 
-def violation_reason(constraint: TopologySpreadConstraint) -> str:
-    """KubeFleet's own sentence."""
-    key, max_skew = constraint.topology_key, constraint.max_skew
-    return ScheduleText.VIOLATED_DONOTSCHEDULE_TOPOLOGY_SPREAD_CONSTRAINT(key=key, max_skew=max_skew)
-
-
 class TopologySpread(SchedulerPlugin):
     """Stages post-batch, pre-filter, filter, pre-score and score."""
 
@@ -171,7 +165,10 @@ class TopologySpread(SchedulerPlugin):
     def filter(self, cycle: Cycle, cluster: MemberCluster) -> Refusal | None:
         """The first violated DoNotSchedule constraint counts."""
         violated = self._violated(cycle, cluster)
-        return Refusal(violation_reason(violated[0].constraint)) if violated else None
+        if violated is None:
+            return None
+        key, max_skew = violated[0].constraint.topology_key, violated[0].constraint.max_skew
+        return Refusal(ScheduleText.VIOLATED_DONOTSCHEDULE_TOPOLOGY_SPREAD_CONSTRAINT(key=key, max_skew=max_skew))
 
     def filter_fleet(self, cycle: Cycle, candidates: ClusterSet) -> FleetRefusal:
         """As `filter` for each candidate."""
