@@ -115,7 +115,7 @@ def _sentences(key: NamespacedName, waits: Iterable[tuple[str, str]]) -> Iterato
 
 def _ending(status: ClusterRolloutStatus) -> str:
     why = message_of(status, phase_of(status.rolling_state, status.batch_rolling_state))
-    return WorkloadText.FAILED_CHANGE_TARGET(why=why or WorkloadText.SEE_CONDITIONS())
+    return WorkloadText.FAILED_CHANGE_TARGET(why=why)
 
 
 def _is_through(advanced: Advanced) -> bool:

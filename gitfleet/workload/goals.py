@@ -110,13 +110,10 @@ def batches_for(plan: RolloutPlan, status: ClusterRolloutStatus) -> tuple[Batch,
 def batch_sizes(plan: RolloutPlan, status: ClusterRolloutStatus) -> tuple[int, ...]:
     """How many pods each batch changes; none where that is not known yet, or the batches do not add up."""
     try:
-        return (
-            tuple(batch.upgraded - batch.before for batch in batches_for(plan, status))
-            if status.mode is not None
-            else ()
-        )
+        batches = batches_for(plan, status) if status.mode is not None else ()
     except UnusablePlan:
         return ()
+    return tuple(batch.upgraded - batch.before for batch in batches)
 
 
 def goal_of(

@@ -109,7 +109,11 @@ def _over_seen(at: _OnCluster, seen: Workloads, lookup: Lookup) -> Advanced | No
             return replace(_asked(status, why, now), asks=asks)
         why = _awaited(workloads, seen, needed)
         return _asked(status, why, now) if why else None
-    return _advanced(_case(at, seen, lookup, goes_back=goes_back))
+    case = _case(at, seen, lookup, goes_back=goes_back)
+    try:
+        return advance_cluster(case)
+    except UnusablePlan as unusable:
+        return replace(_waits(case.status, str(unusable), now), asks=True)
 
 
 def _awaited(workloads: NamedWorkloads, seen: Workloads, needed: Needed) -> str:
@@ -188,13 +192,6 @@ def _emptied(
         if manifest is not None and not named and digest in ("", manifest.digest):
             emptied.append(EmptiedWorkload(key=key, digest=manifest.digest))
     return tuple(emptied)
-
-
-def _advanced(case: Case) -> Advanced:
-    try:
-        return advance_cluster(case)
-    except UnusablePlan as unusable:
-        return replace(_waits(case.status, str(unusable), case.now), asks=True)
 
 
 def _named(record: RolloutRecord, status: ClusterRolloutStatus, request: Request) -> NamedWorkloads:

@@ -64,7 +64,6 @@ class WorkloadText(TextTable):
     POD_EVERY_NODE_SELECTS = "{name_of} has a pod on every node that it selects; leave targetSize out"
     ROLLOUT_FILE_GONE = "the rollout's file is gone"
     ROLLOUT_MOVES_LET_ONE_ROLLOUT = "rollout {other} moves {key}; let one rollout name it"
-    SEE_CONDITIONS = "see its conditions"
     SERVER_NOT_SAY_TEMPLATE = (
         "the server does not say which template {name_of} has; it lacks the annotation {generation}"
     )

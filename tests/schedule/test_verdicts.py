@@ -31,7 +31,6 @@ from gitfleet.schedule.profile import Entry, make_profile
 from gitfleet.schedule.stages import Filtered, Stages
 from gitfleet.schedule.texts import ScheduleText
 from tests.schedule.fleets import (
-    HOUR,
     NOW,
     agent,
     binding,
@@ -203,12 +202,6 @@ def test_the_remedy_is_that_of_the_constraint_that_is_violated() -> None:
     ("status", "why"),
     [
         (agent(joined=None), ScheduleText.MEMBER_AGENT_NOT_JOINED_YET()),
-        (
-            agent(heard_ago=HOUR / 2),
-            ScheduleText.NO_RECENT_HEARTBEAT_SIGNALS(
-                disconnected="", when=ScheduleText.LAST_RECEIVED_MINUTES_AGO(minutes="30.00")
-            ),
-        ),
     ],
 )
 def test_pick_fixed_as_whole_verdicts(status: AgentStatus, why: str) -> None:

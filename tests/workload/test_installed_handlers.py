@@ -139,22 +139,3 @@ def test_the_built_in_ones_are_entry_points_too(caplog: pytest.LogCaptureFixture
     with caplog.at_level(logging.WARNING):
         assert usable_handlers(installed) == BUILT_IN
     assert caplog.records == []
-
-
-def test_what_the_base_class_moves_is_replicas_alone() -> None:
-    body = {
-        "apiVersion": "v1",
-        "kind": "Pair",
-        "metadata": {"namespace": "web", "name": "new"},
-        "spec": {"replicas": 1},
-    }
-    old = {**body, "metadata": {"namespace": "web", "name": "old"}, "spec": {"replicas": 4}}
-    seen = Workloads(target=LiveObject(key_of(body), body), sources=(LiveObject(key_of(old), old),))
-    moved = WorkloadHandler().scale(seen, goal(RolloutMode.SOURCE_TO_TARGET), Step.RELEASE).fields
-    assert {key.name: dict(fields) for key, fields in moved.items()} == {
-        "new": {"/spec/replicas": 8},
-        "old": {"/spec/replicas": 0},
-    }
-    assert WorkloadHandler().refusal(seen, goal(RolloutMode.IN_PLACE)) == (
-        WorkloadText.MOVED_SPEC_REPLICAS_ALONE(name_of="Pair/web/new")
-    )
