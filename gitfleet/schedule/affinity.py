@@ -129,7 +129,7 @@ class ClusterAffinity(SchedulerPlugin):
         """Terms are ORed and evaluated in order, so an invalid one behind the first match is never evaluated."""
         if any(term_matches(term, cluster) for term in cycle.policy.affinity.required):
             return None
-        return Refusal(NO_TERM_MATCHES)
+        return Refusal(ScheduleText.CLUSTER_NOT_MATCH_ANY_REQUIRED())
 
     def filter_fleet(self, cycle: Cycle, candidates: ClusterSet) -> FleetRefusal:
         """As `filter` for each candidate."""
