@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import wraps
 from pathlib import Path
+from typing import Any, cast
 
 import click
 
-from gitfleet.cli.options import collected, path, repeatable
+from gitfleet.cli.options import F, collected, path, repeatable
 from gitfleet.cli.texts import CliText
 from gitfleet.formats.hosts import HostPattern, Origin
-from gitfleet.settings import OutboundSettings
+from gitfleet.settings import OutboundSettings, Settings
 
 
 def outbound_from(
@@ -55,7 +58,7 @@ def _token_of(text: str) -> tuple[Origin, Path]:
     return origin, Path(file)
 
 
-outbound_options = collected(
+_collected = collected(
     "outbound",
     outbound_from,
     repeatable(
@@ -73,3 +76,13 @@ outbound_options = collected(
         "--metric-token", metavar="HOST[:PORT]=FILE", text="The bearer token that metric queries to a host have"
     ),
 )
+
+
+def outbound_options(command: F) -> F:
+    """The options, as part of the command's `settings`; to stand below what makes these."""
+
+    @wraps(command)
+    def call(settings: Settings, outbound: OutboundSettings, **arguments: Any) -> Any:
+        return command(settings=replace(settings, outbound=outbound), **arguments)
+
+    return _collected(cast(F, call))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -25,7 +24,7 @@ from gitfleet.cli.watched import watched as watched_options
 from gitfleet.errors import BadInput
 from gitfleet.formats.sentences import counted
 from gitfleet.model.events import Event, EventType
-from gitfleet.settings import OutboundSettings, Settings
+from gitfleet.settings import Settings
 
 if TYPE_CHECKING:
     from gitfleet.api.holds import Hold
@@ -68,15 +67,7 @@ _BUILDS_SECONDS: Final = 60.0
 @outbound_options
 @watched_options
 @options.output("text", "jsonl", "json")
-def run(
-    once: bool,
-    until_settled: bool,
-    timeout: float,
-    settings: Settings,
-    outbound: OutboundSettings,
-    watched: Watched,
-    output: str,
-) -> int:
+def run(once: bool, until_settled: bool, timeout: float, settings: Settings, watched: Watched, output: str) -> int:
     """Reconcile: read the repo, schedule, roll out, apply, and write status back to the state branch.
 
     Without --once or --until-settled it runs until SIGTERM or Ctrl-C. A local REPO's own git
@@ -84,7 +75,7 @@ def run(
     """
     if once and until_settled:
         raise click.UsageError(CliText.ONCE_UNTIL_SETTLED_EXCLUDE_EACH())
-    settings, continuous = replace(settings, outbound=outbound), not (once or until_settled)
+    continuous = not (once or until_settled)
     _refuse_contradictions(settings, watched, output, continuous=continuous)
     outlive_stdout()
     return _continuous(settings, watched, output) if continuous else _ending(settings, output, timeout, once=once)
