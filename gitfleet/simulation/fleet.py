@@ -3,8 +3,8 @@ runs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
@@ -13,13 +13,14 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.objects import key_of
+from gitfleet.api.objects import Manifest, ObjectKey, key_of
 from gitfleet.api.scenarios import ClusterRule
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import json_text, parse_json
-from gitfleet.model.observations import LiveObject
+from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
+from gitfleet.model.operations import Create, Delete, Outcome, RolloutOutcome, RolloutWrite, Update
 from gitfleet.ports.clock import Clock
-from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader
+from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader, HealthReader
 from gitfleet.ports.properties import ClusterView, Collected, PropertyProvider
 from gitfleet.simulation.bodies import Stored
 from gitfleet.simulation.cluster import CrashPoint, Listener, SimulatedCluster
@@ -78,14 +79,19 @@ class SimulatedFleet:
 
     def save(self, folder: Path) -> None:
         """Write each cluster that changed since it was saved last to a file of its own; never leaves half a file."""
-        for name, cluster in sorted(self._clusters.items()):
-            path = folder / _file_name(name)
-            if cluster.memory.changed or not path.exists():
-                folder.mkdir(parents=True, exist_ok=True)
-                partial = path.with_suffix(".partial")
-                partial.write_bytes(json_text(_dump(cluster), indent=True).encode())
-                partial.replace(path)
-                cluster.memory.changed = False
+        for name in sorted(self._clusters):
+            self.save_cluster(folder, name)
+
+    def save_cluster(self, folder: Path, name: str) -> None:
+        """Write one cluster if it changed; for the thread that is using it, the others may be busy meanwhile."""
+        cluster = self.cluster(name)
+        path = folder / _file_name(name)
+        if cluster.memory.changed or not path.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            partial = path.with_suffix(".partial")
+            partial.write_bytes(json_text(_dump(cluster), indent=True).encode())
+            partial.replace(path)
+            cluster.memory.changed = False
 
     @classmethod
     def load(cls, folder: Path, clock: Clock) -> SimulatedFleet:
@@ -108,10 +114,12 @@ class SimulatedFleet:
 class SimulatedDirectory:
     """ClusterDirectory of a simulated fleet: every MemberCluster has its own, whatever its connection says."""
 
-    def __init__(self, fleet: SimulatedFleet, clients: ClusterDirectory) -> None:
-        """`clients` makes clients whose requests go to the clusters of `fleet`."""
+    def __init__(self, fleet: SimulatedFleet, clients: ClusterDirectory, *, keep_in: Path | None = None) -> None:
+        """`clients` makes clients whose requests go to the clusters of `fleet`. With `keep_in` each cluster is saved
+        there as soon as it was changed, so that what was done outlives a kill, as on a real cluster."""
         self._fleet = fleet
         self._clients = clients
+        self._keep_in = keep_in
 
     def reader(self, cluster: MemberCluster) -> ClusterReader:
         """ClusterDirectory.reader."""
@@ -121,7 +129,45 @@ class SimulatedDirectory:
         """ClusterDirectory.client: labels, properties and resources of the cluster are those of the MemberCluster."""
         if self._fleet.cluster(cluster.name).describe(cluster.scheduling_labels, cluster.status):
             self._fleet.descriptions += 1
-        return self._clients.client(cluster)
+        client = self._clients.client(cluster)
+        return client if self._keep_in is None else _SavingClient(self._fleet, cluster.name, client, self._keep_in)
+
+
+@dataclass(frozen=True, slots=True)
+class _SavingClient:
+    """ClusterClient that saves its cluster once operations were carried out, before their outcomes are returned."""
+
+    fleet: SimulatedFleet
+    name: str
+    client: ClusterClient
+    folder: Path
+
+    def observe(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterObservation:
+        return self.client.observe(keys, probe=probe)
+
+    def check(self, previous: ClusterObservation) -> ClusterObservation:
+        return (
+            self.client.check(previous) if isinstance(self.client, HealthReader) else self.client.observe(previous.live)
+        )
+
+    def dry_run(self, questions: Sequence[tuple[Manifest, LiveObject]]) -> Sequence[DryRun]:
+        return self.client.dry_run(questions)
+
+    def pods(self, workloads: Sequence[LiveObject]) -> Mapping[ObjectKey, tuple[LiveObject, ...]]:
+        return self.client.pods(workloads)
+
+    def perform(self, operations: Sequence[Create | Update | Delete]) -> Sequence[Outcome]:
+        outcomes = self.client.perform(operations)
+        self.fleet.save_cluster(self.folder, self.name)
+        return outcomes
+
+    def perform_steps(self, steps: Sequence[RolloutWrite]) -> Sequence[RolloutOutcome]:
+        outcomes = self.client.perform_steps(steps)
+        self.fleet.save_cluster(self.folder, self.name)
+        return outcomes
+
+    def close(self) -> None:
+        self.client.close()
 
 
 class FileProperties(PropertyProvider):

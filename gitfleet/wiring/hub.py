@@ -98,7 +98,7 @@ def open_workspace(
     cache = SteppedCache(blobs)
     folder = settings.simulated_dir or settings.cache_dir / "simulated"
     simulated = SimulatedFleet.load(folder, clock)
-    simulation = simulated_clusters(simulated, clock)
+    simulation = simulated_clusters(simulated, clock, keep_in=folder if clusters == "live" else None)
     wake, providers, executor = Wake(), _ListedProviders(), Workers(FleetConfig().concurrency)
     real = KubeDirectory(settings.connections, providers=providers.chosen)
     real.may_write = lambda: wake.leads()
@@ -281,6 +281,7 @@ def simulated_clusters(
     fleet: SimulatedFleet,
     clock: Clock,
     *,
+    keep_in: Path | None = None,
     rests: Callable[[MemberCluster], Rests] | None = None,
 ) -> ClusterDirectory:
     """The adapter of clusters, its requests carried to the servers of a simulated fleet: one after the other, without
@@ -299,7 +300,7 @@ def simulated_clusters(
         clock=clock,
     )
     clients.rests = rests
-    return SimulatedDirectory(fleet, clients)
+    return SimulatedDirectory(fleet, clients, keep_in=keep_in)
 
 
 def _directory(

@@ -106,7 +106,7 @@ def test_no_file_names_a_machine_or_a_registry() -> None:
 CACHING: dict[str, str] = {
     "adapters/git/runner.py": "one git is installed, and its version is asked for once",
     "adapters/programs.py": "what setpriv and unshare can do here is tried once",
-    "adapters/kube/pod_events.py": "the writer of Events about the pod, which counts what it has said",
+    "rollout/renumbering.py": "digests of the variants of one record, for one judgement",
     "api/conditions.py": "one value for equal content, at most 4,096 of them: thousands of clusters say the same",
     "api/layout.py": "by declaration: the kinds are as many as their classes",
     "api/placements.py": "a text names one placement for ever",
