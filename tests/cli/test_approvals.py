@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.approvals.texts import ApprovalsText
 from gitfleet.branches.texts import BranchesText
 from gitfleet.cli.main import run
@@ -119,18 +120,18 @@ def fleet(made: Fleet, tmp_path: Path) -> Fleet:
 def forged(fleet: Fleet) -> str:
     """Under Bob's name, with another key."""
     fleet.commit(Person("bob", fleet.eve.key), {fleet.path: fleet.text()})
-    return "is signed with a key that is not allowed"
+    return GitText.KEY_NOT_ALLOWED()
 
 
 def with_a_weaker_policy_in_the_same_commit(fleet: Fleet) -> str:
     fleet.commit(fleet.bob, {fleet.path: fleet.text(), "gitfleet.yaml": FREE}, sign=False)
-    return "is not signed"
+    return GitText.NOT_SIGNED()
 
 
 def by_a_merge_into_a_commit_before_the_policy(fleet: Fleet) -> str:
     first = git(fleet.repo, "rev-list", "--max-parents=0", "HEAD").strip()
     merge_into(fleet.repo, first, {fleet.path: fleet.text()})
-    return "is not signed"
+    return GitText.NOT_SIGNED()
 
 
 def merge_into(repo: Path, first: str, files: Mapping[str, str], *others: str) -> None:
@@ -238,8 +239,8 @@ def by_who_made_the_change(fleet: Fleet) -> None:
 
 
 CANNOT_COUNT = (
-    (by_nobody, "is not signed", LoopText.SIGN_COMMITS()),
-    (by_a_stranger, "is signed with a key that is not allowed", LoopText.SIGN_COMMITS()),
+    (by_nobody, GitText.NOT_SIGNED(), LoopText.SIGN_COMMITS()),
+    (by_a_stranger, GitText.KEY_NOT_ALLOWED(), LoopText.SIGN_COMMITS()),
     (
         by_who_made_the_change,
         ApprovalsText.GIVEN_WHO_MADE_CHANGE_SEPARATEDUTIES(person="ann@example.com"),

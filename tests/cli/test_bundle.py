@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.agent.texts import AgentText
 from gitfleet.cli.texts import CliText
 from tests.cli.conftest import GIT, Ended, Shell, git, tiered
@@ -174,22 +175,23 @@ def _flipped(content: bytes) -> bytes:
     return content[:-30] + bytes([content[-30] ^ 1]) + content[-29:]
 
 
-NO_BUNDLE = "is no git bundle of one whole branch"
+NO_BUNDLE, DAMAGED = part(GitText.NO_BUNDLE), part(GitText.BUNDLE_DAMAGED)
+ANOTHER = part(GitText.BUNDLE_HOLDS_ANOTHER_BRANCH)
 TAMPERED: Mapping[str, tuple[Callable[[bytes], bytes], str]] = {
     "empty": (lambda content: b"", NO_BUNDLE),
     "text": (lambda content: b"apiVersion: v1\n", NO_BUNDLE),
-    "flipped byte of the pack": (_flipped, "is damaged"),
-    "flipped byte of the commit": (lambda content: _one_digit(content), "does not hold the commit"),
-    "cut off": (lambda content: content[:-40], "is damaged"),
+    "flipped byte of the pack": (_flipped, DAMAGED),
+    "flipped byte of the commit": (lambda content: _one_digit(content), part(GitText.LACKS_ITS_COMMIT)),
+    "cut off": (lambda content: content[:-40], DAMAGED),
     "cut off in the head": (lambda content: content[:30], NO_BUNDLE),
-    "bytes after the end": (lambda content: content + b"more", "is damaged"),
+    "bytes after the end": (lambda content: content + b"more", GitText.GOES_ON_BEHIND_END()),
     "a second ref": (lambda content: _with_line(content, b"%s refs/heads/main\n"), NO_BUNDLE),
     "no ref": (lambda content: content.split(b"\n")[0] + b"\n\n" + _pack(content), NO_BUNDLE),
     "a prerequisite": (lambda content: _with_line(content, b"-%s x\n"), NO_BUNDLE),
     "a filter": (lambda content: content.replace(b"v2", b"v3").replace(b"\n", b"\n@filter=blob:none\n", 1), NO_BUNDLE),
     "an endless head": (lambda content: content.replace(b"\n", b"\n" + b"x" * 20_000, 1), NO_BUNDLE),
-    "a name with a line end": (lambda content: content.replace(b"/eu-1", b"/eu-1\r"), "holds the branch"),
-    "a name of git's own": (lambda content: content.replace(b"refs/heads/" + DELIVER.encode(), b"HEAD"), "holds the"),
+    "a name with a line end": (lambda content: content.replace(b"/eu-1", b"/eu-1\r"), ANOTHER),
+    "a name of git's own": (lambda content: content.replace(b"refs/heads/" + DELIVER.encode(), b"HEAD"), ANOTHER),
 }
 
 
@@ -230,9 +232,13 @@ def test_a_file_of_another_cluster_or_the_other_way_is_refused(gitfleet: Shell, 
     assert gitfleet("bundle", "export", hub, report, *TO_HUB).code == 0
     of_two = ("--cluster", "eu-2", "--from", "hub")
 
-    refused(gitfleet("bundle", "import", site, deliver, *of_two), f"holds the branch '{DELIVER}' and not gitfleet/del")
-    refused(gitfleet("bundle", "import", site, deliver, *FROM_MEMBER), f"holds the branch '{DELIVER}' and not {MEMBER}")
-    refused(gitfleet("bundle", "import", site, report, *FROM_HUB), f"holds the branch '{MEMBER}' and not {DELIVER}")
+    for file, contained, side, branch in (
+        (deliver, DELIVER, of_two, DELIVER.replace("eu-1", "eu-2")),
+        (deliver, DELIVER, FROM_MEMBER, MEMBER),
+        (report, MEMBER, FROM_HUB, DELIVER),
+    ):
+        sentence = GitText.BUNDLE_HOLDS_ANOTHER_BRANCH(shown=file, contained=contained, branch=branch)
+        refused(gitfleet("bundle", "import", site, file, *side), sentence)
     assert git(site, "for-each-ref") == ""
 
 
@@ -287,7 +293,8 @@ def test_sizes_are_limited_on_both_sides(
 ) -> None:
     put(hub, DELIVER, {"delivery.yaml": os.urandom(3 << 20)})
     file = tmp_path / "file"
-    refused(gitfleet("bundle", "export", hub, file, *TO_MEMBER, "--max-size", "2"), "makes a bundle of over")
+    sentence = GitText.BUNDLE_LARGER(branch=DELIVER, shown=hub, limit=2 << 20)
+    refused(gitfleet("bundle", "export", hub, file, *TO_MEMBER, "--max-size", "2"), sentence)
     assert not file.exists()
     delivered(gitfleet, hub, file)
     refused(
@@ -353,7 +360,7 @@ def test_a_file_that_cannot_be_read_or_written(gitfleet: Shell, hub: Path, site:
     )
     refused(gitfleet("bundle", "import", site, nowhere, *FROM_HUB), part(CliText.CANNOT_READ))
     file = delivered(gitfleet, hub, tmp_path / "file")
-    refused(gitfleet("bundle", "import", site, file, *FROM_HUB), "There is no git repository")
+    refused(gitfleet("bundle", "import", site, file, *FROM_HUB), GitText.NO_REPOSITORY_AT(path=site))
     refused(gitfleet("bundle", "export", hub, file, "--cluster", "eu-3", "--to", "member"), part(AgentText.NO_BRANCH))
     refused(
         gitfleet("bundle", "export", hub, file, "--cluster", "../x", "--to", "hub"), part(AgentText.CANNOT_NAME_CLUSTER)
@@ -434,7 +441,8 @@ def test_sha_256(gitfleet: Shell, site: Path, tmp_path: Path) -> None:
     assert head(site, DELIVER) == head(hub, DELIVER)
     other = bare(tmp_path / "other.git")
     put(other, "main", {"x": b"y"})
-    refused(gitfleet("bundle", "import", other, file, *FROM_HUB), "has ids of sha256, and")
+    sentence = GitText.BUNDLE_OF_OTHER_IDS(shown=file, theirs="sha256", remote=other, ours="sha1")
+    refused(gitfleet("bundle", "import", other, file, *FROM_HUB), sentence)
 
 
 def test_branches_of_other_names(gitfleet: Shell, hub: Path, site: Path, tmp_path: Path) -> None:
@@ -463,7 +471,7 @@ def test_over_http(gitfleet: Shell, hub: Path, git_http: GitHttpServer, tmp_path
     assert head(far, MEMBER) == head(site, MEMBER)
 
     git_http.fail_next(9)
-    refused(gitfleet("bundle", "import", url, file, *FROM_MEMBER), "did not work")
+    refused(gitfleet("bundle", "import", url, file, *FROM_MEMBER), part(GitText.NOT_WORK))
 
 
 @pytest.mark.real

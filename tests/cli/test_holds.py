@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.api.texts import ApiText
 from gitfleet.cli.texts import CliText
 from gitfleet.status.texts import StatusText
 from gitfleet.views.texts import ViewsText
 from tests.cli.conftest import Shell, commit, copied, git, settle
+from tests.texts import part
 
 pytestmark = pytest.mark.usefixtures("hurried")
 
@@ -163,9 +165,9 @@ def have_a_key_that_is_not_there(repo: Path) -> None:
     ("words", "prepare", "said"),
     [
         (("hold-web-0123456789",), None, 'error: there is no hold "hold-web-0123456789"'),
-        (("NAME",), edit_a_file, "has changes of its own, so main stays as it is"),
-        (("NAME",), have_no_name, "error: git does not know who commits here"),
-        (("NAME",), have_a_key_that_is_not_there, "error: git could not sign the commit: "),
+        (("NAME",), edit_a_file, part(GitText.WORK_TREE_HAS_CHANGES)),
+        (("NAME",), have_no_name, f"error: {GitText.NOT_KNOW_WHO_COMMITS()}"),
+        (("NAME",), have_a_key_that_is_not_there, f"error: {part(GitText.NOT_SIGN)}"),
         (("NAME", "--branch", "a..b"), None, "'a..b' is not a branch name that git accepts"),
     ],
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.approvals.texts import ApprovalsText
 from gitfleet.cli.main import run
 from tests import builders
@@ -114,7 +115,7 @@ def test_a_merge_and_the_command_open_the_gate(gitfleet: Shell, gate: Gate) -> N
 
 def test_the_command_fails_where_its_commit_cannot_count(gitfleet: Shell, gate: Gate) -> None:
     """And pushes nothing: unsigned, by who made the change, and by who approved already."""
-    for who, why in (("", "is not signed"), ("ann", BY_ANN), ("bob", ""), ("bob", TWICE)):
+    for who, why in (("", GitText.NOT_SIGNED()), ("ann", BY_ANN), ("bob", ""), ("bob", TWICE)):
         if who:
             sign_as(gate.repo, gate.people[who])
         before = git(gate.repo, "for-each-ref")

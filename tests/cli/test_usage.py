@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitfleet import __version__
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.branches.texts import BranchesText
 from gitfleet.cli import main
 from gitfleet.cli.commands import COMMANDS
@@ -112,7 +113,7 @@ def test_a_known_fault_is_1(gitfleet: Shell, tmp_path: Path) -> None:
     for repo in (tmp_path / "absent", tmp_path / "empty"):
         ended = gitfleet("validate", repo)
         assert (ended.code, ended.out) == (1, "")
-        assert ended.err.startswith(f'error: There is no git repository at "{repo}"')
+        assert ended.err.startswith(f"error: {GitText.NO_REPOSITORY_AT(path=repo)}")
 
 
 def test_a_repository_without_a_commit_says_what_to_do(gitfleet: Shell, tmp_path: Path) -> None:
@@ -171,7 +172,8 @@ def test_a_revision_that_counts_from_another_says_what_is_wanted(gitfleet: Shell
     for words in (("get", "crp", "-C", fleet, "--at", "gitfleet/state~1"), ("validate", fleet, "--rev", "main^")):
         ended = gitfleet(*words)
         assert (ended.code, ended.out) == (1, "")
-        assert "counts from another revision" in ended.err and "`git rev-parse`" in ended.err
+        said = GitText.COUNTS_FROM_ANOTHER_REVISION(revision=words[-1])
+        assert ended.err.splitlines() == [f"error: {said}", f"hint: {GitText.GIVE_REVISION()}"]
 
 
 def test_an_unexpected_error_is_3_and_its_report_is_saved(

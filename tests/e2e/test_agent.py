@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from gitfleet.adapters.git.texts import GitText
 from tests.e2e.manifests import asks_nobody, config_map, deployment, member, namespace_file, placement
 from tests.e2e.members import Members
 from tests.e2e.programs import Program, Running, eventually
@@ -83,7 +84,7 @@ def test_two_clusters_are_pushed_to_and_one_pulls_over_git_alone(
             GIT_AUTHOR_NAME="x", GIT_AUTHOR_EMAIL="x@y.z", GIT_COMMITTER_NAME="x", GIT_COMMITTER_EMAIL="x@y.z",
         ).strip()  # fmt: skip
         git(config.hub, "update-ref", f"refs/heads/{REPORT}", forged)
-        eventually(lambda: "is not signed" in _agent_health(config), lambda: hub.talk)
+        eventually(lambda: GitText.NOT_SIGNED() in _agent_health(config), lambda: hub.talk)
         with agent_running(program, git_http.url("fleet"), key[0]) as agent:
             eventually(lambda: pulled.image(namespace) == "web:2", lambda: hub.talk + agent.talk)
             # The link is cut for a while: the agent lives, and goes on when it is back.

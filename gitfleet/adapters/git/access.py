@@ -11,6 +11,7 @@ from gitfleet.adapters.git.credentials import Mask
 from gitfleet.adapters.git.errors import is_refused
 from gitfleet.adapters.git.hardening import git_environment
 from gitfleet.adapters.git.runner import GitResult, GitRunner
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.errors import MissingPart
 from gitfleet.settings import GitCredentials
 
@@ -90,8 +91,8 @@ def read_secret(file: Path) -> str:
         with file.open("rb") as opened:
             text = opened.read(_MOST_BYTES).decode(errors="replace").strip()
     except OSError as error:
-        hint = "give a file that this process may read"
-        raise MissingPart(f"the file {file} for the git remote cannot be read: {error.strerror}", hint=hint) from error
+        message = GitText.FILE_CANNOT_READ(file=file, why=error.strerror)
+        raise MissingPart(message, hint=GitText.GIVE_TOKEN_FILE()) from error
     if not text or not text.isprintable():
-        raise MissingPart(f"the file {file} for the git remote does not hold one line", hint="write the token into it")
+        raise MissingPart(GitText.FILE_NOT_ONE_LINE(file=file), hint=GitText.GIVE_TOKEN_FILE())
     return text

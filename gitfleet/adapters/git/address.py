@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from gitfleet.adapters.git.local import LocalRepository, find_local_repository
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.errors import BadInput
 from gitfleet.settings import GitCredentials
 
@@ -17,7 +18,6 @@ _EXTERNAL_HELPER = re.compile(r"[A-Za-z0-9+.-]+::")
 _SSH_SHORT = re.compile(r"(?:[\w.+-]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[\w.-]+):(?P<path>.+)")
 # The protocol that git may use for each scheme; plain http may be sent on to https but not the other way round.
 _PROTOCOLS = {"http": "http:https", "https": "https", "ssh": "ssh", "git": "git", "file": "file"}
-_HINT = "Give an https, http, ssh or git URL, or the path of a local repository."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,10 +43,9 @@ def parse_address(text: str) -> tuple[Address, GitCredentials | None]:
     repository, and a local repository of another user that git does not trust.
     """
     if not text.strip() or _CONTROL.search(text):
-        raise BadInput("The address of the git remote is empty or has a control character.", hint=_HINT)
+        raise _refusal(GitText.ADDRESS_EMPTY())
     if text.startswith("-") or _EXTERNAL_HELPER.match(text):
-        shown = text.split("::", 1)[0][:20]
-        raise BadInput(f"A git remote must not begin with {shown!r}: no options or helper programs.", hint=_HINT)
+        raise _refusal(GitText.ADDRESS_LIKE_OPTION(part=text.split("::", 1)[0][:20]))
     if scheme := _SCHEME.match(text):
         return _parse_url(text, scheme.group(1).lower())
     short = _SSH_SHORT.fullmatch(text)
@@ -56,25 +55,25 @@ def parse_address(text: str) -> tuple[Address, GitCredentials | None]:
         _refuse_option(short.group("path"))
         return Address(url=text, shown=text, scheme="ssh"), None
     if "@" in text and not Path(text).exists():  # perhaps a mistyped URL with a password in it: not to be repeated
-        raise BadInput("The address of the git remote is no URL that can be read and no path here.", hint=_HINT)
+        raise _refusal(GitText.ADDRESS_NO_URL())
     return _local(Path(text)), None
 
 
 def _parse_url(text: str, scheme: str) -> tuple[Address, GitCredentials | None]:
     if scheme not in _PROTOCOLS:
-        raise BadInput(f"gitfleet does not fetch by {scheme}.", hint=_HINT)
+        raise _refusal(GitText.NO_FETCH_BY(scheme=scheme))
     try:
         parts = urlsplit(text)
         host, port = parts.hostname or "", parts.port
     except ValueError:
         # The cause may quote a part of the URL, and that part may be a password.
-        raise BadInput("The URL of the git remote cannot be read.", hint=_HINT) from None
+        raise _refusal(GitText.ADDRESS_NO_URL()) from None
     if scheme == "file":
         if host not in ("", "localhost"):
-            raise BadInput(f"A file URL names the host {host!r}: only this machine can be read.", hint=_HINT)
+            raise _refusal(GitText.HOST_OF_FILE_URL(host=host))
         return _local(Path(unquote(parts.path))), None
     if not host or not parts.path.strip("/"):
-        raise BadInput("The URL of the git remote lacks a host or a path.", hint=_HINT)
+        raise _refusal(GitText.ADDRESS_NO_URL())
     _refuse_option(host)
     _refuse_option(parts.username or "")
     place = (f"[{host}]" if ":" in host else host) + (f":{port}" if port else "")
@@ -106,4 +105,8 @@ def _local(path: Path) -> Address:
 
 def _refuse_option(text: str) -> None:
     if text.startswith("-"):
-        raise BadInput(f"A part of the git remote's address looks like an option: {text[:20]!r}.", hint=_HINT)
+        raise _refusal(GitText.ADDRESS_LIKE_OPTION(part=text[:20]))
+
+
+def _refusal(message: str) -> BadInput:
+    return BadInput(message, hint=GitText.GIVE_URL_OR_PATH())

@@ -8,7 +8,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from gitfleet.adapters.git.mirror import branch_ref, remove_tree
 from gitfleet.adapters.git.pushes import checked_out, classify_push
 from gitfleet.adapters.git.remote import GitRemote
 from gitfleet.adapters.git.runner import GitRunner
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.errors import BadInput, MissingPart
 from gitfleet.formats import git_names as names
 
@@ -59,19 +60,20 @@ class GitBundles(GitRemote):
             if result.ok:
                 result = git.run("bundle", "create", "--quiet", "-", ref, output_bytes=limit)
         if result.too_large:
-            hint = "Raise --max-size, here and where the bundle is imported."
-            raise BadInput(f"The branch {branch} of {self.shown} makes a bundle of over {limit} bytes.", hint=hint)
+            message = GitText.BUNDLE_LARGER(branch=branch, shown=self.shown, limit=limit)
+            raise BadInput(message, hint=GitText.RAISE_MAX_SIZE())
         if not result.ok:
-            raise BadInput(f"The branch {branch} of {self.shown} cannot be bundled: {quote_of(result.errors)}")
+            reported = quote_of(result.errors)
+            raise BadInput(GitText.BRANCH_CANNOT_BUNDLED(branch=branch, shown=self.shown, reported=reported))
         return result.output
 
     def read_bundle(self, content: bytes, branch: str, *, shown: str) -> str:
         """BundleRepo.read_bundle."""
         header = read_header(content, shown)
         if header.ref != _HEADS + names.check_branch(branch):
-            contained = header.ref.removeprefix(_HEADS)
-            hint = "Is it the file of another cluster, or of the other direction?"
-            raise BadInput(f"{shown} holds the branch {contained[:200]!r} and not {branch}.", hint=hint)
+            contained = header.ref.removeprefix(_HEADS)[:200]
+            message = GitText.BUNDLE_HOLDS_ANOTHER_BRANCH(shown=shown, contained=contained, branch=branch)
+            raise BadInput(message, hint=GitText.ANOTHER_CLUSTER())
         with self._connection.mirror.locked() as lock:
             self._match_format(header, shown, lock)
             with self._scratch(header.object_format) as git:
@@ -83,7 +85,7 @@ class GitBundles(GitRemote):
         if is_out_of_room(result):
             raise out_of_room(self._connection.mirror.folder, quote_of(result.errors))
         if not result.ok:
-            raise MissingPart(f"git could not keep what {shown} holds: {quote_of(result.errors)}")
+            raise self._connection.mirror.unusable(quote_of(result.errors))
         return header.commit
 
     def move_branch(self, branch: str, commit: str, expected: str | None) -> None:
@@ -110,11 +112,10 @@ class GitBundles(GitRemote):
         if not result.ok or _UNPACKED.fullmatch(result.output) is None:
             reason = quote_of(result.errors)
             if result.ok:
-                reason = "it goes on behind its end."
+                reason = GitText.GOES_ON_BEHIND_END()
             elif result.timed_out:
-                reason = "unpacking it took too long."
-            hint = "Copy it again from where it was made."
-            raise BadInput(f"{shown} is damaged, or holds what git refuses: {reason}", hint=hint)
+                reason = GitText.UNPACKING_TOO_LONG()
+            raise _damaged(shown, reason)
 
     @contextmanager
     def _scratch(self, object_format: str, *, beside: Path | None = None) -> Iterator[GitRunner]:
@@ -137,7 +138,9 @@ class GitBundles(GitRemote):
         if ours == header.object_format:
             return
         if self._connection.known_heads():
-            raise BadInput(f"{shown} has ids of {header.object_format}, and {self.shown} has those of {ours}.")
+            raise BadInput(
+                GitText.BUNDLE_OF_OTHER_IDS(shown=shown, theirs=header.object_format, remote=self.shown, ours=ours)
+            )
         self._connection.mirror.recreate(object_format=header.object_format)
 
 
@@ -147,10 +150,15 @@ def _check(git: GitRunner, header: BundleHeader, shown: str) -> None:
     for line in listed.output.decode("ascii", errors="replace").splitlines():
         oid, kind, size = line.split(" ")
         if int(size) > _LARGEST_OBJECT_BYTES:
-            raise BadInput(f"{shown} holds an object of over {_LARGEST_OBJECT_BYTES >> 20} MiB ({oid[:12]}).")
+            limit = _LARGEST_OBJECT_BYTES >> 20
+            raise BadInput(GitText.OBJECT_LARGER(shown=shown, limit=limit, oid=oid[:12]))
         kinds[oid] = kind
     if not listed.ok or kinds.get(header.commit) != "commit":
-        raise BadInput(f"{shown} does not hold the commit {header.commit[:12]} that it names.")
+        raise _damaged(shown, GitText.LACKS_ITS_COMMIT(oid=header.commit[:12]))
+
+
+def _damaged(shown: str, reason: str) -> BadInput:
+    return BadInput(GitText.BUNDLE_DAMAGED(shown=shown, reason=reason), hint=GitText.COPY_AGAIN())
 
 
 def _quoted(path: Path) -> str:
@@ -164,8 +172,7 @@ def read_header(content: bytes, shown: str) -> BundleHeader:
     have already."""
     header = _HEADER.match(content[:_LARGEST_HEADER_BYTES])
     if header is None:
-        hint = "Make it with `gitfleet bundle export`, which writes one whole branch."
-        raise BadInput(f"{shown} is no git bundle of one whole branch.", hint=hint)
+        raise BadInput(GitText.NO_BUNDLE(shown=shown), hint=GitText.MAKE_BUNDLE())
     object_format = (header[1] or b"sha1").decode()
     return BundleHeader(object_format, header[3].decode(errors="surrogateescape"), header[2].decode(), header.end())
 
@@ -180,18 +187,24 @@ def make_site_repository(folder: Path, bundle: bytes, *, shown: str) -> bool:
         folder.parent.mkdir(parents=True, exist_ok=True)
         fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     except OSError as error:
-        raise MissingPart(f"The folder {folder} cannot be made: {error.strerror}.") from error
+        raise _not_made(folder, str(error.strerror)) from error
     try:
         done = GitRunner(fresh, git_environment(None)).run(
             "init", "--quiet", "--bare", "--template=", "--initial-branch=main", f"--object-format={object_format}",
             str(fresh),
         )  # fmt: skip
         if not done.ok:
-            raise MissingPart(f"git could not make a repository in {folder}: {quote_of(done.errors)}")
-        with suppress(OSError):  # another process was faster: there is one now
+            raise _not_made(folder, quote_of(done.errors))
+        try:
             fresh.rename(folder)
-        if not folder.is_dir():
-            raise BadInput(f"The folder {folder} could not be made.", hint="Is its path free, and may you write there?")
+        except OSError as error:
+            if not folder.is_dir():  # otherwise, another process was faster
+                raise _not_made(folder, str(error.strerror)) from error
         return True
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _not_made(folder: Path, why: str) -> MissingPart:
+    message = GitText.FOLDER_CANNOT_MADE(folder=folder, why=why.rstrip("."))
+    return MissingPart(message, hint=GitText.GIVE_FREE_PATH())

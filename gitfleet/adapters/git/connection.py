@@ -25,6 +25,7 @@ from gitfleet.adapters.git.mirror import (
     remove_tree,
 )
 from gitfleet.adapters.git.runner import LOCAL_SECONDS, OUTPUT_BYTES, GitResult, GitRunner
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.errors import BadInput, GitfleetError, RemoteUnreachable, UnreadableCommit
 from gitfleet.settings import GitCredentials
 
@@ -119,7 +120,7 @@ class Connection:
         if not result.ok and self._repair(result):
             result = self._list_heads()
         if not result.ok:
-            raise error_of(result, self.shown, self.mask, doing="Reading the branches of")
+            raise error_of(result, self.shown, self.mask, doing=GitText.READING_BRANCHES)
         self._seen = self.mirror.identity()
         own = heads_of(result.output, separator=b"\t", prefix=HEADS)
         tracked = heads_of(result.output, separator=b"\t", prefix=TRACKED)
@@ -135,7 +136,7 @@ class Connection:
         """Those of the branches that are in the mirror, as they are there."""
         result = self.local("for-each-ref", "--format=%(objectname) %(refname)", BRANCHES)
         if not result.ok:
-            raise self.unreadable(result, "the branches of the mirror")
+            raise self.unreadable(result, GitText.BRANCHES_OF_MIRROR())
         refs = heads_of(result.output, separator=b" ", prefix="")
         return {name: refs[ref] for name in names if (ref := branch_ref(name)) in refs}
 
@@ -187,21 +188,20 @@ class Connection:
         if is_out_of_room(result):
             return out_of_room(self.mirror.folder, quote_of(self.mask(result.errors)))
         if result.too_large:
-            reason = "it gives more than gitfleet takes in"
-            return UnreadableCommit(
-                f"Reading {subject} gives more than gitfleet takes in.", reason=reason, lasting=True
-            )
+            reason = GitText.GIVES_MORE()
+            message = GitText.FAILED_SINCE(doing=GitText.READING(subject=subject), reason=reason)
+            return UnreadableCommit(message, reason=reason, lasting=True)
         if result.timed_out or self._seen != self.mirror.identity():
-            return RemoteUnreachable(f"The git mirror was busy or replaced while gitfleet read {subject}.")
+            return RemoteUnreachable(GitText.MIRROR_BUSY(subject=subject))
         absent = not result.errors or _ABSENT.search(result.errors)
         if not absent or _DAMAGE.search(result.errors) or not self._is_intact():
             return self.damaged(quote_of(self.mask(result.errors)))
-        return BadInput(f"{self.shown} does not have {subject}.")
+        return BadInput(GitText.NOT_HAVE(shown=self.shown, subject=subject))
 
     def damaged(self, reason: str) -> GitfleetError:
         """Note that the mirror is damaged, so that whoever locks it next recreates it."""
         self.mirror.note_damage(reason)
-        return RemoteUnreachable(f"The git mirror in {self.mirror.folder} is damaged; the next try fetches it again.")
+        return RemoteUnreachable(GitText.MIRROR_DAMAGED(folder=self.mirror.folder))
 
     def housekeep(self) -> None:
         """Roll small packs and loose objects up into one pack when there are many; nothing is ever dropped."""
@@ -213,7 +213,7 @@ class Connection:
             arguments = ("-c", "repack.writeBitmaps=false", "repack", "--geometric=2", "-d", "-l", "-q")
             result = self._git.run(*arguments, seconds=5 * LOCAL_SECONDS, lock=lock)
         if not result.ok:
-            _log.warning("git housekeeping failed", extra={"reason": quote_of(self.mask(result.errors))})
+            _log.warning(GitText.HOUSEKEEPING_PUT_OFF(), extra={"reason": quote_of(self.mask(result.errors))})
 
     def repaired_push(self, result: GitResult) -> bool:
         """Whether a push failed since the mirror has ids of the other hash than the remote, and may be tried again.
@@ -252,7 +252,7 @@ class Connection:
         before, heads = self.known_heads(), self.remote_heads()
         for name in names:
             if before.get(name) != heads.get(name):
-                raise RemoteUnreachable(f"A branch of {self.shown} moved while it was fetched.")
+                raise RemoteUnreachable(GitText.BRANCH_MOVED_WHILE_FETCHED(shown=self.shown))
             if (refusal := self._bring_alone(name, lock=lock)) is not None:
                 self.refusals[heads[name]] = refusal
         return [name for name in names if heads[name] not in self.refusals]
@@ -266,14 +266,14 @@ class Connection:
         if not isinstance(error, UnreadableCommit):
             raise error
         if self._fetch(refspecs([name], self._tracked), lock=lock, how=(*_FETCH, "--depth=1")).ok:
-            _log.warning("a branch is read without its history", extra={"branch": name, "reason": str(error)})
+            _log.warning(GitText.BRANCH_WITHOUT_HISTORY(), extra={"branch": name, "reason": str(error)})
             return None
         self.mirror.remove_leftovers()
         return error
 
     def _fetch_error(self, result: GitResult) -> GitfleetError:
         if _NO_SUCH_REF.search(result.errors):
-            return RemoteUnreachable(f"A branch of {self.shown} was deleted while it was fetched.")
+            return RemoteUnreachable(GitText.BRANCH_MOVED_WHILE_FETCHED(shown=self.shown))
         limit_bytes = self._settings.bounds.largest_fetch_bytes
         # git does not say that the system stopped it at the limit; the file that it was writing does.
         too_large = self.mirror.largest_unfinished_bytes() >= limit_bytes
@@ -281,10 +281,10 @@ class Connection:
             with self.mirror.locked():
                 self.mirror.remove_leftovers()
         if too_large:
-            limit = f"{limit_bytes >> 20} MiB"
-            message, hint = f"Fetching {self.shown} brings more than {limit}.", "Use a repository of its own."
-            return UnreadableCommit(message, reason=f"it brings more than {limit}", lasting=True, hint=hint)
-        return error_of(result, self.shown, self.mask, doing="Fetching")
+            reason = GitText.BRINGS_MORE(limit=limit_bytes >> 20)
+            message = GitText.FAILED_SINCE(doing=GitText.FETCHING(shown=self.shown), reason=reason)
+            return UnreadableCommit(message, reason=reason, lasting=True, hint=GitText.USE_REPOSITORY_OF_OWN())
+        return error_of(result, self.shown, self.mask, doing=GitText.FETCHING)
 
     @contextmanager
     def unchecked(self, names: Iterable[str]) -> Iterator[GitRunner | None]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 
 from gitfleet.adapters.git.runner import GitResult
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.errors import (
     BadInput,
     DiskFull,
@@ -58,70 +59,64 @@ _NOISE = re.compile(
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _NO_ROOM = re.compile(r"No space left on device|Out of diskspace|[Qq]uota exceeded")
 _TOO_LARGE = re.compile(r"returned error: 413|HTTP 413")
-_NEXT_TIME = "The next reconcile tries again."
-_NO_ROOM_HINT = "Make room, or name another folder with --cache-dir; the next reconcile goes on by itself."
 
 
-def error_of(result: GitResult, shown: str, mask: Callable[[str], str], *, doing: str) -> GitfleetError:
+def error_of(result: GitResult, shown: str, mask: Callable[[str], str], *, doing: GitText) -> GitfleetError:
     """The error that a failed talk with the remote means; unknown words count as a passing fault."""
-    text = mask(result.errors)
+    text, begins = mask(result.errors), doing(shown=shown)
     reported = quote_of(text)
     if result.timed_out:
-        return RemoteUnreachable(f"{doing} {shown} took too long and was stopped.", hint=_NEXT_TIME)
-    if (full := _disk_full(result, f"{doing} {shown}", reported)) is not None:
+        return RemoteUnreachable(GitText.TOOK_TOO_LONG(doing=begins), hint=GitText.NEXT_RECONCILE())
+    if (full := _disk_full(result, begins, reported)) is not None:
         return full
     if _TOO_LARGE.search(text):
-        hint = "Let the server, or the proxy before it, accept larger requests (nginx: client_max_body_size)."
-        return RemoteRefuses(f"{doing} {shown} was refused as too large: {reported}", hint=hint)
+        message = GitText.TOO_LARGE(doing=begins, reported=reported)
+        return RemoteRefuses(message, hint=GitText.ACCEPT_LARGER_PUSHES())
     if _NOT_ALLOWED.search(text):
-        return BadInput(f"{doing} {shown} would use a protocol that is not allowed: {reported}")
-    if (unreadable := _unreadable(text, f"{doing} {shown}", reported)) is not None:
+        return BadInput(GitText.PROTOCOL_NOT_ALLOWED(doing=begins, reported=reported))
+    if (unreadable := _unreadable(text, begins, reported)) is not None:
         return unreadable
     if _NOT_FOUND.search(text):
-        hint = "Check the address; hosts also say so when the credentials may not see the repository."
-        return NoRepository(f"{doing} {shown} found no git repository there: {reported}", hint=hint)
+        message = GitText.FOUND_NO_REPOSITORY(doing=begins, reported=reported)
+        return NoRepository(message, hint=GitText.CHECK_ADDRESS())
     if _REFUSED.search(text):
-        return _refusal(text, f"{doing} {shown} was refused: ")
+        return _refusal(text, begins)
     if _MOVED.search(text):
-        return BadInput(f"{doing} {shown} was sent elsewhere: {reported}", hint="Write the repository's new address.")
+        return BadInput(GitText.SENT_ELSEWHERE(doing=begins, reported=reported), hint=GitText.WRITE_NEW_ADDRESS())
     if _CERTIFICATE.search(text):
-        hint = "If the host is signed by your own authority, give its certificate (GITFLEET_GIT_CA_FILE)."
-        return RemoteUnreachable(f"{doing} {shown} found no trusted certificate: {reported}", hint=hint)
-    return RemoteUnreachable(f"{doing} {shown} did not work: {reported}", hint=_NEXT_TIME)
+        message = GitText.NO_TRUSTED_CERTIFICATE(doing=begins, reported=reported)
+        return RemoteUnreachable(message, hint=GitText.GIVE_CERTIFICATE())
+    return RemoteUnreachable(GitText.NOT_WORK(doing=begins, reported=reported), hint=GitText.NEXT_RECONCILE())
 
 
 def _disk_full(result: GitResult, begins: str, reported: str) -> DiskFull | RefusedForNow | None:
     if is_out_of_room(result):
-        return DiskFull(f"{begins} found no room on the cache's disk: {reported}", hint=_NO_ROOM_HINT)
+        return DiskFull(GitText.NO_ROOM_FOR_CACHE(doing=begins, reported=reported), hint=GitText.MAKE_ROOM())
     if is_out_of_room(result, of_remote=True):
-        hint = "Whoever runs the server makes room there; the next reconcile tries again."
-        return RefusedForNow(f"{begins} found the remote's disk full: {reported}", hint=hint)
+        message = GitText.REMOTE_DISK_FULL(doing=begins, reported=reported)
+        return RefusedForNow(message, hint=GitText.SERVER_MAKES_ROOM())
     return None
 
 
 def _unreadable(text: str, begins: str, reported: str) -> UnreadableCommit | None:
-    if _REFUSED_OBJECT.search(text):
-        hint = "git fsck names the object; rewrite the commit that holds it."
-        message = f"{begins} was refused, an object in it is unsound: {reported}"
+    if unsound := _REFUSED_OBJECT.search(text):
         named = _UNSOUND_OBJECT.search(text)
-        reason = f"its object {named[1][:12]} is unsound ({named[2]})" if named else "an object of it is unsound"
-        return UnreadableCommit(message, reason=reason, lasting=True, hint=hint)
-    if _LACKING.search(text):
-        reason = "an object of it is missing or damaged on the remote"
-        message, hint = f"{begins} failed, {reason}: {reported}", "git fsck on the remote names the object."
-        return UnreadableCommit(message, reason=reason, lasting=False, hint=hint)
-    return None
+        reason = GitText.OBJECT_UNSOUND_AS(oid=named[1][:12], problem=named[2]) if named else GitText.OBJECT_UNSOUND()
+    elif _LACKING.search(text):
+        reason = GitText.OBJECT_MISSING()
+    else:
+        return None
+    message = GitText.FAILED(doing=begins, reason=reason, reported=reported)
+    return UnreadableCommit(message, reason=reason, lasting=bool(unsound), hint=GitText.FSCK_NAMES_OBJECT())
 
 
 def _refusal(text: str, begins: str) -> Forbidden:
     if not _NO_LOGIN.search(text):
-        return Forbidden(f"{begins}{quote_of(text)}", hint="Check the credentials and what they may do.")
+        message = GitText.REFUSED(doing=begins, reported=quote_of(text))
+        return Forbidden(message, hint=GitText.CHECK_CREDENTIALS())
     remote_lines = "\n".join(line for line in text.splitlines() if line.startswith("remote:"))
-    hint = (
-        "Give a token (GITFLEET_GIT_PASSWORD_FILE), or replace one that is wrong, has ended or belongs to another host."
-    )
-    reported = f": {quote_of(remote_lines)}" if remote_lines else "."
-    return Forbidden(f"{begins}the remote does not accept the credentials{reported}", hint=hint)
+    reported = GitText.CREDENTIALS_NOT_ACCEPTED() + (f": {quote_of(remote_lines)}" if remote_lines else ".")
+    return Forbidden(GitText.REFUSED(doing=begins, reported=reported), hint=GitText.GIVE_TOKEN())
 
 
 def is_refused(result: GitResult) -> bool:
@@ -147,7 +142,8 @@ def is_out_of_room(result: GitResult, *, of_remote: bool = False) -> bool:
 
 def out_of_room(where: object, why: str) -> DiskFull:
     """The error of a write that found no room."""
-    return DiskFull(f"The disk of the git mirror in {where} is full: {why.rstrip('.')}.", hint=_NO_ROOM_HINT)
+    message = GitText.DISK_OF_MIRROR_FULL(folder=where, why=why.rstrip("."))
+    return DiskFull(message, hint=GitText.MAKE_ROOM())
 
 
 def quote_of(text: str) -> str:
@@ -156,4 +152,4 @@ def quote_of(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip() and not _NOISE.match(line.strip())]
     relevant = [line for line in lines if line.startswith(("fatal:", "error:", "remote:", "ERROR", "ssh:"))] or lines
     printable = "".join(sign if sign.isprintable() else " " for sign in "; ".join(relevant[:3]))
-    return (printable[:_LONGEST_QUOTE] or "git gave no reason").rstrip(".;: ") + "."
+    return (printable[:_LONGEST_QUOTE] or GitText.GIT_GAVE_NO_REASON()).rstrip(".;: ") + "."

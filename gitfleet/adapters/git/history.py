@@ -7,6 +7,7 @@ from datetime import datetime
 
 from gitfleet.adapters.git.reader import GitReader
 from gitfleet.adapters.git.signing import signer_of
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.errors import BadInput
 from gitfleet.formats import git_names as names
 from gitfleet.ports.repos import Signature, SignerKeys
@@ -32,7 +33,7 @@ class GitHistory(GitReader):
     def _touching(self, commit: str, path: str, *how: str) -> Sequence[str]:
         """The newest commit up to a commit that touched a file, none where there is none."""
         arguments = ("rev-list", "--max-count=1", *how, names.check_object_id(commit), "--", path)
-        return self._read(f"the history of {path}", *arguments, commits=(commit,)).output.decode().split()
+        return self._read(GitText.HISTORY(subject=path), *arguments, commits=(commit,)).output.decode().split()
 
     def is_ancestor(self, old: str, new: str) -> bool | None:
         """Whether a commit is another one or comes before it; None where the history does not reach so far."""
@@ -51,7 +52,7 @@ class GitHistory(GitReader):
 
     def authors(self, commit: str, excluded: Collection[str], paths: Collection[str]) -> Collection[str]:
         """HistoryReader.authors. BadInput for more than 10,000 commits."""
-        subject = f"the authors of {commit}"
+        subject = GitText.HISTORY(subject=commit)
         arguments = (
             "-z", f"--format={_AUTHORS}", "--full-history", f"--max-count={_MOST_COMMITS + 1}", "--no-show-signature",
             "--no-mailmap", names.check_object_id(commit), *(f"^{names.check_object_id(oid)}" for oid in excluded),
@@ -62,7 +63,7 @@ class GitHistory(GitReader):
         merged = self._read(subject, *merging, commits=(commit,)).output
         lines, merges = (output.decode(errors="replace").split(_BEGIN)[1:] for output in (written, merged))
         if max(len(lines), len(merges)) > _MOST_COMMITS:
-            raise BadInput(f"more than {_MOST_COMMITS} commits are to be approved, whose authors are not all read")
+            raise BadInput(GitText.NOT_ALL_AUTHORS(most=_MOST_COMMITS))
         # A merge is followed by the files that differ from each parent: what a person did there by hand.
         lines += [who for who, _, files in (merge.partition("\0") for merge in merges) if files.strip("\0\n")]
         emails = (_email(who) for line in lines for who in line.rstrip("\0\n").split(_AND))

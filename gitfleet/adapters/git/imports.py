@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.errors import BadInput
 from gitfleet.formats import git_names as names
 from gitfleet.ports.repos import BranchChange
@@ -46,7 +47,7 @@ def compose_message(change: BranchChange, tree: str) -> bytes:
     """The message of a change; BadInput for a part that would break out of its place."""
     names.check_line(change.subject, "subject")
     if "\0" in change.body:
-        raise BadInput("The body of a commit message must not hold a NUL character.")
+        raise BadInput(GitText.BODY_HAS_NUL())
     for key, value in change.trailers:
         names.check_trailer(key, value)
     return change.message(tree).encode(errors="replace")
@@ -64,17 +65,16 @@ def check_change(change: BranchChange) -> None:
     for path, entry in change.link.items():
         names.check_object_id(entry.oid)
         if entry.mode not in _FILE_MODES:
-            hint = "Only plain files may be linked: no symlinks, no submodules."
-            raise BadInput(f"The path {path!r} cannot be linked with mode {entry.mode}.", hint=hint)
+            raise BadInput(GitText.LINK_MODE(path=path, mode=entry.mode), hint=GitText.LINK_PLAIN_FILES())
     taken = set(written)
     if len(taken) < len(written):
-        raise BadInput(f"A path is both written and linked: {sorted(set(change.write) & set(change.link))[0]!r}.")
+        raise BadInput(GitText.PATH_WRITTEN_AND_LINKED(path=min(set(change.write) & set(change.link))))
     for path in written:
         folder = path
         while "/" in folder:
             folder = folder.rsplit("/", 1)[0]
             if folder in taken:
-                raise BadInput(f"The path {folder!r} would be a file and, for {path!r}, a folder.")
+                raise BadInput(GitText.PATH_FILE_AND_FOLDER(path=folder, below=path))
 
 
 def _tree(change: BranchChange) -> list[bytes]:
@@ -98,9 +98,6 @@ def _data(data: bytes) -> tuple[bytes, bytes, bytes]:
 
 
 def _epoch(change: BranchChange) -> str:
-    if change.when.tzinfo is None:
-        raise BadInput("The time of a commit must have a time zone.")
-    seconds = int(change.when.timestamp())
-    if seconds < 0:
-        raise BadInput("The time of a commit must not lie before 1970.")
+    if change.when.tzinfo is None or (seconds := int(change.when.timestamp())) < 0:
+        raise BadInput(GitText.COMMIT_TIME())
     return f"{seconds} +0000"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gitfleet.adapters.git.hardening import git_environment
 from gitfleet.adapters.git.runner import GitRunner
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.errors import BadInput
 
 _HEAD_OF_BRANCH = "ref: refs/heads/"
@@ -60,13 +61,9 @@ def find_local_repository(path: Path) -> LocalRepository:
     BadInput when there is none, or when it belongs to another user and git does not trust it.
     """
     top = path.expanduser().absolute()
-    if not top.exists():
-        raise BadInput(f'There is no git repository at "{path}": the path does not exist.')
     git_dir = next((git_dir for git_dir in (_follow(top / ".git"), _follow(top)) if git_dir), None)
     if git_dir is None:
-        raise BadInput(
-            f'There is no git repository at "{path}".', hint="Give the top folder of a clone or a bare repository."
-        )
+        raise BadInput(GitText.NO_REPOSITORY_AT(path=path), hint=GitText.GIVE_TOP_FOLDER())
     return LocalRepository(git_dir, _check_owner(git_dir, shown=path))
 
 
@@ -103,8 +100,5 @@ def _check_owner(git_dir: Path, *, shown: Path) -> bool:
     result = git.run("config", "--null", "--get-all", "safe.directory")
     trusted = {value.rstrip("/") for value in result.output.decode(errors="surrogateescape").split("\0")}
     if not trusted & {"*", str(git_dir), str(git_dir.parent), str(place)}:
-        raise BadInput(
-            f"The git repository at {shown} belongs to another user and is not trusted.",
-            hint=f"If you trust its owner: git config --global --add safe.directory {place}",
-        )
+        raise BadInput(GitText.BELONGS_ANOTHER_USER(path=shown), hint=GitText.TRUST_OWNER(path=place))
     return True

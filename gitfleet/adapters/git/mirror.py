@@ -22,6 +22,7 @@ from filelock import FileLock, Timeout
 from gitfleet.adapters.git.errors import NO_ROOM, is_out_of_room, out_of_room, quote_of
 from gitfleet.adapters.git.hardening import git_environment
 from gitfleet.adapters.git.runner import GitRunner
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.errors import BadInput, DiskFull, GitfleetError, MissingPart, RetryLater
 from gitfleet.formats.git_names import SHA1_DIGITS
 
@@ -34,7 +35,6 @@ PENDING = "refs/gitfleet/pending"
 """The ref that holds a commit between its making and its push; only ever used under the lock."""
 
 _MARKER = "gitfleet-mirror"
-_MARKER_TEXT = "A mirror of a git remote, kept by gitfleet. It may be deleted at any time.\n"
 _HARMLESS = frozenset({"lock", "lost+found"})  # the second is in the top folder of a fresh volume
 _LEFTOVERS = ("*.lock", "gc.pid", "fast_import_crash_*", "objects/pack/tmp_*", "objects/info/*.lock")
 _FOREIGN = (
@@ -107,10 +107,8 @@ class Mirror:
         try:
             self._lock.acquire(poll_interval=_POLL_SECONDS)
         except Timeout as error:
-            message = (
-                f"Another process holds the git mirror in {self.folder} for over {self._lock_seconds:.0f} seconds."
-            )
-            raise RetryLater(message) from error
+            seconds = self._lock_seconds
+            raise RetryLater(GitText.ANOTHER_PROCESS_HOLDS_MIRROR(folder=self.folder, seconds=seconds)) from error
         except OSError as error:
             raise self._unusable(error) from error
         try:
@@ -141,7 +139,7 @@ class Mirror:
 
     def note_damage(self, reason: str) -> None:
         """Let whoever locks the mirror next recreate it."""
-        _log.warning("git mirror is damaged", extra={"mirror": str(self.folder), "reason": reason})
+        _log.warning(GitText.MIRROR_IS_DAMAGED(), extra={"mirror": str(self.folder), "reason": reason})
         with suppress(OSError):
             (self.folder / "damaged").touch()
 
@@ -169,7 +167,7 @@ class Mirror:
             raise self._unusable(error) from error
         if is_out_of_room(result):
             raise out_of_room(self.folder, quote_of(result.errors))
-        raise MissingPart(f"git could not make a mirror in {self.folder}.", hint="Is the folder writable, is it full?")
+        raise self.unusable(quote_of(result.errors))
 
     def replace_with(self, fresh: Path) -> None:
         """Put a repository from `make_fresh` in the mirror's place; only under `locked`. Whoever is reading the old one
@@ -234,21 +232,20 @@ class Mirror:
             if marker.exists():
                 return
             if any(path.name not in _HARMLESS for path in self.folder.iterdir()) and not marker.exists():
-                raise BadInput(
-                    f"The folder {self.folder} holds something else than a mirror of gitfleet.",
-                    hint="Give an empty folder; gitfleet deletes and rewrites what is in it.",
-                )
-            marker.write_text(_MARKER_TEXT, encoding="utf-8")
+                message = GitText.FOLDER_HOLDS_SOMETHING_ELSE(folder=self.folder)
+                raise BadInput(message, hint=GitText.GIVE_EMPTY_FOLDER())
+            marker.write_text(f"{GitText.MIRROR_KEPT_BY_GITFLEET()}\n", encoding="utf-8")
         except OSError as error:
             raise self._unusable(error) from error
 
     def _unusable(self, error: OSError) -> GitfleetError:
-        if error.errno in NO_ROOM:
-            return out_of_room(self.folder, error.strerror or "no room")
-        return MissingPart(
-            f"The folder {self.folder} for the git mirror cannot be used: {error.strerror}.",
-            hint="Give a folder that this process may write to, with free space on its disk.",
-        )
+        why = str(error.strerror)
+        return out_of_room(self.folder, why) if error.errno in NO_ROOM else self.unusable(why)
+
+    def unusable(self, why: str) -> MissingPart:
+        """The error of a write that failed."""
+        message = GitText.FOLDER_CANNOT_USED(folder=self.folder, why=why.rstrip("."))
+        return MissingPart(message, hint=GitText.GIVE_ANOTHER_FOLDER())
 
 
 def remove_tree(folder: Path) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.formats.git_names import blob_id
 from gitfleet.ports.repos import CommitFacts, TreeEntry
 
@@ -82,7 +83,7 @@ def parse_blobs(output: bytes) -> dict[str, bytes]:
     blobs = {}
     for oid, kind, data in parse_contents(output):
         if kind != "blob" or not is_blob(oid, data):
-            raise ValueError(f"the object {oid} is not what its id says")
+            raise ValueError(GitText.OBJECT_NOT_AS_ID(oid=oid))
         blobs[oid] = data
     return blobs
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 from gitfleet.adapters.git import objects
 from gitfleet.adapters.git.connection import Connection
 from gitfleet.adapters.git.runner import GitResult
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.errors import BadInput, UnreadableCommit
 from gitfleet.formats import git_names as names
 from gitfleet.formats.limits import in_batches
@@ -23,7 +24,6 @@ _HEADER_BYTES = 200
 _MOST_READINGS = 3
 """The head of a branch that is not here yet, and a commit that is no head, each cost one reading more."""
 _REMOTE_HEAD = "refs/gitfleet/head"
-_REVISION_HINT = "Give a branch, a tag or a commit id: `git rev-parse` prints the id of any revision."
 _COMMITS = "refs/gitfleet/commits/"
 """Where the mirror keeps commits that were fetched by their ids."""
 
@@ -72,10 +72,8 @@ class GitReader:
             oid = self._by_id(name)
         else:
             if any(sign in revision for sign in ("~", "^", "@{")):
-                raise BadInput(
-                    f"{revision[:80]!r} counts from another revision, which is not read here.",
-                    hint=_REVISION_HINT,
-                )
+                message = GitText.COUNTS_FROM_ANOTHER_REVISION(revision=revision[:80])
+                raise BadInput(message, hint=GitText.GIVE_REVISION())
             if revision != "HEAD":
                 names.check_branch(revision)
         if oid is None:
@@ -83,8 +81,8 @@ class GitReader:
             source, target = ("HEAD", _REMOTE_HEAD) if revision == "HEAD" else (tag, tag)
             oid = self._commit_of(target) if self._connection.fetch_ref(source, target) else None
         if oid is None:
-            message = f"{self._connection.shown} has no branch, tag or commit {revision[:80]!r}."
-            raise BadInput(message, hint=_REVISION_HINT)
+            message = GitText.NO_REVISION(shown=self._connection.shown, revision=revision[:80])
+            raise BadInput(message, hint=GitText.GIVE_REVISION())
         return oid
 
     def list_tree(self, commit: str, under: str = "") -> Mapping[str, TreeEntry]:
@@ -118,7 +116,7 @@ class GitReader:
     def changed_paths(self, old: str, new: str) -> Mapping[str, TreeEntry | None]:
         """Paths that differ between two commits: the new entry (without its size), or None where the path is gone."""
         result = self._read(
-            f"the commits {old} and {new}",
+            GitText.COMMITS(old=old, new=new),
             "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", "--no-textconv",
             "--ignore-submodules=none", names.check_object_id(old), names.check_object_id(new), "--",
             commits=(old, new),
@@ -142,12 +140,12 @@ class GitReader:
 
     def about(self, commit: str) -> CommitFacts:
         """What a commit says of itself; BadInput for an unknown commit."""
-        subject = f"the commit {commit}"
+        subject = GitText.COMMIT(oid=commit)
         result = self._read(subject, "cat-file", "commit", names.check_object_id(commit), commits=(commit,))
         return objects.parse_commit(commit, result.output)
 
     def _first_parents(self, commit: str, most: int) -> Sequence[str]:
-        result = self._read(f"the history of {commit}", *_first_parents(commit, most), commits=(commit,))
+        result = self._read(GitText.HISTORY(subject=commit), *_first_parents(commit, most), commits=(commit,))
         return result.output.decode().split()[1:]
 
     def _nearest_readable(self, commit: str, most: int) -> str | None:
@@ -165,7 +163,7 @@ class GitReader:
 
     def _contents(self, batch: list[str], output_bytes: int) -> dict[str, bytes]:
         """The blobs of a batch, each checked against its id."""
-        subject = f"the blob {batch[0]} or one after it"
+        subject = GitText.BLOB_OR_ONE_AFTER(oid=batch[0])
         result = self._read(subject, "cat-file", "--batch", "--buffer", stdin=_lines(batch), output_bytes=output_bytes)
         return self._parsed(subject, result, objects.parse_blobs)
 
@@ -243,7 +241,7 @@ class GitReader:
 
     def _listed(self, commit: str, *parts: str) -> dict[str, TreeEntry]:
         arguments = ("ls-tree", "-r", "-z", "-l", "--full-tree", commit, *parts)
-        subject = f"the commit {commit}"
+        subject = GitText.COMMIT(oid=commit)
         if (refusal := self._connection.refusals.get(commit)) is not None:
             raise refusal
         try:
@@ -253,20 +251,17 @@ class GitReader:
             raise
 
     def _sizes(self, oids: list[str]) -> Mapping[str, int]:
-        result = self._read(
-            "the blobs that were asked for", "cat-file", "--batch-check", "--buffer", stdin=_lines(oids)
-        )
-        sizes = objects.parse_sizes(result.output)
+        subject = GitText.BLOB_OR_ONE_AFTER(oid=oids[0])
+        result = self._read(subject, "cat-file", "--batch-check", "--buffer", stdin=_lines(oids))
+        entries, sizes = objects.parse_sizes(result.output), dict[str, int]()
         for oid in oids:
-            if sizes.get(oid) is None:
-                raise self._connection.unreadable(result, f"the blob {oid}")
-        return {oid: self._size_of_blob(oid, sizes[oid]) for oid in oids}
-
-    def _size_of_blob(self, oid: str, entry: tuple[str, int] | None) -> int:
-        kind, size = entry or ("missing object", 0)
-        if kind != "blob":
-            raise BadInput(f"The object {oid} is a {kind} and not a blob.")
-        return size
+            entry = entries.get(oid)
+            if entry is None:
+                raise self._connection.unreadable(result, GitText.BLOB(oid=oid))
+            kind, sizes[oid] = entry
+            if kind != "blob":
+                raise BadInput(GitText.NO_BLOB(oid=oid, kind=kind))
+        return sizes
 
 
 def _first_parents(commit: str, most: int) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from gitfleet.adapters.git.mirror import PENDING, branch_ref
 from gitfleet.adapters.git.pushes import checked_out, classify_push
 from gitfleet.adapters.git.shortening import Shortening
 from gitfleet.adapters.git.signing import commit_signed
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.errors import BadInput, GitfleetError, LostRace
 from gitfleet.formats import git_names as names
 from gitfleet.ports.repos import BranchChange
@@ -140,11 +141,11 @@ class GitRemote(GitHistory):
             return imports.parse_import(result.output)
         self._connection.mirror.remove_leftovers()
         if base and not self._has(base) and base != change.expected:
-            raise BadInput(f"{self.shown} does not have the commit {base} from which {change.branch} shall start.")
+            raise BadInput(GitText.NOT_HAVE(shown=self.shown, subject=GitText.COMMIT(oid=base)))
         if change.expected and not self._has(change.expected):
-            raise LostRace(f"The branch {change.branch} of {self.shown} is no longer at {change.expected[:12]}.")
+            raise LostRace(GitText.BRANCH_MOVED_FIRST(branch=change.branch, shown=self.shown))
         missing = [path for path, entry in sorted(change.link.items()) if not self._has(entry.oid)]
-        subject = f"the blob that {missing[0]!r} is linked to" if missing else "what the commit is made from"
+        subject = GitText.BLOB_LINKED(path=missing[0]) if missing else GitText.WHAT_COMMIT_MADE_FROM()
         raise self._connection.unreadable(result, subject)
 
     def _has(self, oid: str) -> bool:
@@ -177,7 +178,7 @@ class GitRemote(GitHistory):
 
     def _unchanged(self, change: BranchChange) -> str:
         if change.expected is None:
-            raise BadInput(f"The branch {change.branch} cannot be made: the change puts nothing into it.")
+            raise BadInput(GitText.CHANGE_PUTS_NOTHING(branch=change.branch))
         return change.expected
 
     def _count_change(self) -> None:
@@ -187,4 +188,4 @@ class GitRemote(GitHistory):
             try:
                 self.housekeep()
             except GitfleetError as error:
-                _log.warning("git housekeeping was put off", extra={"reason": str(error)})
+                _log.warning(GitText.HOUSEKEEPING_PUT_OFF(), extra={"reason": str(error)})

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from gitfleet.adapters.git.hardening import unsafe_variables
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.adapters.programs import bound, finished
 from gitfleet.errors import MissingPart
 
@@ -24,7 +25,6 @@ LOCAL_SECONDS = 120.0
 """Longest time for a command that does not leave this machine."""
 OUTPUT_BYTES = 256 << 20
 """Most that a command may print; a tree that unfolds without end stops here."""
-_INSTALL = "Install git {}.{} or newer.".format(*OLDEST_GIT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def _open(folder: Path) -> git.Git:
     try:
         import git
     except ImportError as error:
-        raise MissingPart("The program git is not installed.", hint=_INSTALL) from error
+        raise _no_git() from error
     _check_version()
     # Not git.Repo: it reads the repository's settings itself, and a damaged mirror must stay ours to repair.
     return git.Git(str(folder))
@@ -105,7 +105,11 @@ def _check_version() -> None:
     try:
         text = str(git.Git().execute(["git", "version"]))
     except git.GitCommandNotFound as error:
-        raise MissingPart("The program git is not installed.", hint=_INSTALL) from error
+        raise _no_git() from error
     match = re.search(r"(\d+)\.(\d+)", text)
     if not match or (int(match[1]), int(match[2])) < OLDEST_GIT:
-        raise MissingPart(f"{text[:60]} is too old.", hint=_INSTALL)
+        raise _no_git()
+
+
+def _no_git() -> MissingPart:
+    return MissingPart(GitText.GIT_NOT_INSTALLED(oldest=".".join(map(str, OLDEST_GIT))))

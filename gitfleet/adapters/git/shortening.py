@@ -14,6 +14,7 @@ from typing import Final
 from gitfleet.adapters.git.connection import Connection
 from gitfleet.adapters.git.errors import quote_of
 from gitfleet.adapters.git.mirror import PENDING
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.formats.git_names import was_trailer
 from gitfleet.ports.repos import BranchChange
 
@@ -65,7 +66,7 @@ class Shortening:
         if not (listed.ok and read.ok and made.ok):
             failed = next(result for result in (listed, read, made) if not result.ok)
             reason = quote_of(self._connection.mask(failed.errors))
-            _log.warning("the history of a branch cannot be shortened", extra={"reason": reason})
+            _log.warning(GitText.HISTORY_CANNOT_SHORTENED(), extra={"reason": reason})
             self._connection.mirror.remove_leftovers()
             return None
         return made.output.decode("ascii", errors="replace").strip()

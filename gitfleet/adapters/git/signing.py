@@ -14,6 +14,7 @@ from gitfleet.adapters.git.hardening import git_environment
 from gitfleet.adapters.git.imports import compose_message
 from gitfleet.adapters.git.local import find_local_repository
 from gitfleet.adapters.git.runner import GitResult, GitRunner
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.adapters.programs import Finished, run_program
 from gitfleet.errors import BadInput
 from gitfleet.formats import git_names as names
@@ -41,8 +42,7 @@ def person_of(address: str) -> Person:
     try:
         names.check_identity((name, email))
     except BadInput as error:
-        hint = "git config --global user.name NAME, and the same for user.email"
-        raise BadInput("git does not know who commits here", hint=hint) from error
+        raise BadInput(GitText.NOT_KNOW_WHO_COMMITS(), hint=GitText.GIVE_NAME()) from error
     signs = settings.get("commit.gpgsign", "false").lower() in ("true", "yes", "on", "1", "")
     signing = {key: settings[key] for key in _SIGNING if key in settings} if signs else None
     return Person(name=name, email=email, signing=signing)
@@ -60,8 +60,8 @@ def commit_signed(git_dir: Path, person: Person, change: BranchChange, tree: str
         "commit-tree", tree, *after, "--gpg-sign", "-F", "-", stdin=[compose_message(change, tree)]
     )
     if not result.ok:
-        hint = "let an agent (ssh-agent, gpg-agent) have the key, since git cannot ask for its password here"
-        raise BadInput(f"git could not sign the commit: {quote_of(result.errors)}", hint=hint)
+        message = GitText.NOT_SIGN(reported=quote_of(result.errors))
+        raise BadInput(message, hint=GitText.LET_AGENT_HAVE_KEY())
     return names.check_object_id(result.output.decode("ascii", errors="replace").strip())
 
 
@@ -90,14 +90,14 @@ def signer_of(git_dir: Path, commit: str, keys: SignerKeys, now: datetime) -> Si
             read = ("gpg", "--homedir", home, "--batch", "--quiet", "--no-tty", "--no-autostart", "--import", str(ring))
             try:
                 _run(read, {"HOME": home}, Path(home))
-            except OSError:
-                return Signature(why="cannot be verified, since gpg does not run here")
+            except OSError as error:
+                return Signature(why=GitText.CANNOT_VERIFIED(why=f"gpg: {error.strerror}"))
         git = GitRunner(git_dir, environment)
         result = git.run("verify-commit", "--raw", commit, seconds=_SECONDS)
         if result.ok and (ssh := _GOOD_SSH.search(result.errors)):
             raw = git.run("cat-file", "commit", commit, seconds=_SECONDS).output
             valid = ssh[1] in _principals(raw, commit, signers, now)
-            return Signature(ssh[1], ssh[2]) if valid else Signature(why="is signed with a key that is not valid now")
+            return Signature(ssh[1], ssh[2]) if valid else Signature(why=GitText.KEY_NOT_VALID_NOW())
     return _verdict(result)
 
 
@@ -129,12 +129,12 @@ def _verdict(result: GitResult) -> Signature:
         email = _EMAIL.search(good[1])
         return Signature(email[1] if email else good[1], valid[1])
     if "cannot run" in result.errors:
-        return Signature(why="cannot be verified: " + quote_of(result.errors).rstrip("."))
+        return Signature(why=GitText.CANNOT_VERIFIED(why=quote_of(result.errors).rstrip(".")))
     if not result.errors.strip():
-        return Signature(why="is not signed")
+        return Signature(why=GitText.NOT_SIGNED())
     if any(word in result.errors for word in ("EXPKEYSIG", "REVKEYSIG", "EXPSIG", "BADSIG", "incorrect signature")):
-        return Signature(why="has a signature that is not good")
-    return Signature(why="is signed with a key that is not allowed")
+        return Signature(why=GitText.NOT_GOOD_SIGNATURE())
+    return Signature(why=GitText.KEY_NOT_ALLOWED())
 
 
 def _setting(line: bytes) -> tuple[str, str]:

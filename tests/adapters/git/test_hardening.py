@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -14,8 +15,10 @@ from gitfleet.adapters.git.connection import Bounds
 from gitfleet.adapters.git.hardening import git_environment
 from gitfleet.adapters.git.mirror import Mirror
 from gitfleet.adapters.git.runner import GitRunner
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.errors import BadInput, UnreadableCommit
 from tests.adapters.git.hubs import STATE, WHEN, Hub, bare, change, clone_with_work_tree, git, two_on, unsound_commit
+from tests.texts import part
 
 HOOKS = [
     "pre-receive", "update", "post-receive", "post-update", "reference-transaction", "proc-receive", "pre-push",
@@ -150,7 +153,7 @@ def test_evil_urls_are_refused(tmp_path: Path, url: str) -> None:
 
 def test_a_folder_without_a_repository_is_refused(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
-    with pytest.raises(BadInput, match="no git repository"):
+    with pytest.raises(BadInput, match=re.escape(GitText.NO_REPOSITORY_AT(path=tmp_path / "plain"))):
         GitRemote(str(tmp_path / "plain"), tmp_path / "mirror")
 
 
@@ -160,10 +163,9 @@ def test_a_repository_of_another_user_needs_trust(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("HOME", str(tmp_path))
     path = bare(tmp_path / "hub.git")
     os.chown(path, 12345, 12345)
-    with pytest.raises(BadInput, match="another user") as refused:
+    with pytest.raises(BadInput, match=re.escape(GitText.BELONGS_ANOTHER_USER(path=path))) as refused:
         GitRemote(str(path), tmp_path / "mirror")
-    assert refused.value.hint
-    assert f"safe.directory {path}" in refused.value.hint
+    assert refused.value.hint == GitText.TRUST_OWNER(path=path)
     (tmp_path / ".gitconfig").write_text(f"[safe]\n directory = {path}\n")
     exercise(GitRemote(str(path), tmp_path / "mirror"))
 
@@ -177,7 +179,7 @@ def test_unsound_objects_are_not_let_in(file_hub: Hub, tmp_path: Path) -> None:
     remote = GitRemote(str(file_hub.path), tmp_path / "fresh")
     assert remote.fetch()["evil"] == commit
     for _ in range(2):
-        with pytest.raises(UnreadableCommit, match="unsound"):
+        with pytest.raises(UnreadableCommit, match=re.escape(part(GitText.OBJECT_UNSOUND_AS))):
             remote.list_tree(commit)
     assert not (tmp_path / "fresh" / "mirror.git" / "objects" / tree[:2] / tree[2:]).exists()
     assert tree not in git(tmp_path / "fresh" / "mirror.git", "cat-file", "--batch-all-objects", "--batch-check")
@@ -196,7 +198,7 @@ def test_a_tree_that_unfolds_without_end_is_stopped(file_hub: Hub, monkeypatch: 
     git(file_hub.path, "update-ref", "refs/heads/main", commit)
     remote = GitRemote(str(file_hub.path), file_hub.path.parent / "bombed")
     remote.fetch()
-    with pytest.raises(BadInput, match="more than gitfleet takes in"):
+    with pytest.raises(BadInput, match=GitText.GIVES_MORE()):
         remote.list_tree(commit)
 
 
@@ -204,7 +206,7 @@ def test_a_fetch_of_too_many_bytes_is_stopped(file_hub: Hub, tmp_path: Path) -> 
     file_hub.seed({f"f{n}": os.urandom(20_000) for n in range(150)})
     small = GitRemote(str(file_hub.path), tmp_path / "small", bounds=Bounds(largest_fetch_bytes=1 << 20))
     head = small.fetch()["main"]
-    with pytest.raises(UnreadableCommit, match="more than 1 MiB"):
+    with pytest.raises(UnreadableCommit, match=GitText.BRINGS_MORE(limit=1)):
         small.list_tree(head)
     assert not list((tmp_path / "small" / "mirror.git" / "objects").rglob("*pack*/*"))
 
@@ -227,7 +229,7 @@ def test_a_mirror_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     path = bare(tmp_path / "hub.git")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
-    with pytest.raises(BadInput, match="something else"):
+    with pytest.raises(BadInput, match=re.escape(GitText.FOLDER_HOLDS_SOMETHING_ELSE(folder=tmp_path / "mine"))):
         GitRemote(str(path), tmp_path / "mine")
     assert [file.name for file in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
 

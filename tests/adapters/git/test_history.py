@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from gitfleet.adapters.git import GitRemote, history
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.errors import BadInput
 from gitfleet.ports.repos import Signature, SignerKeys
 from tests.adapters.git.hubs import git
 from tests.realparts import signers
+from tests.texts import part
 
 NOW = datetime.now(UTC)
 
@@ -180,7 +182,7 @@ def test_authors_that_are_not_all_read_are_an_error(clone: Path, monkeypatch: py
     repo = remote_of(clone)
     monkeypatch.setattr(history, "_MOST_COMMITS", 1)
     assert repo.authors(last, repo.about(last).parents, ()) == {"ann@example.org"}
-    with pytest.raises(BadInput, match="more than 1 commits are to be approved"):
+    with pytest.raises(BadInput, match=GitText.NOT_ALL_AUTHORS(most=1)):
         repo.authors(last, (), ())
 
 
@@ -208,13 +210,13 @@ def test_signatures_are_verified_with_the_given_keys_alone(
     repo.fetch()
     both = SignerKeys(ssh=ann.public(b"ann@example.org"), gpg=bob.public(b""))
     bob_is = Signature("bob@example.org", bob.fingerprint)
-    stranger, nobody = "is signed with a key that is not allowed", "is not signed"
+    stranger, nobody = GitText.KEY_NOT_ALLOWED(), GitText.NOT_SIGNED()
     expected = {
         by_ann: Signature("ann@example.org", fingerprint_of(ann)),
         by_bob: bob_is,
         by_eve: Signature(why=stranger),
         unsigned: Signature(why=nobody),
-        forged: Signature(why="has a signature that is not good"),
+        forged: Signature(why=GitText.NOT_GOOD_SIGNATURE()),
     }
     assert {oid: repo.signer(oid, both, NOW) for oid in expected} == expected
     assert repo.signer(by_bob, SignerKeys(ssh=both.ssh), NOW).why == stranger
@@ -294,5 +296,5 @@ def test_what_no_gpg_can_verify_says_so(clone: Path, tmp_path: Path, monkeypatch
     repo, public = remote_of(clone), bob.public(b"")
     monkeypatch.setenv("PATH", signers.path_without(tmp_path / "bin", "gpg"))
     found = repo.signer(by_bob, SignerKeys(gpg=public), NOW)
-    assert found == Signature(why="cannot be verified, since gpg does not run here")
-    assert repo.signer(by_bob, SignerKeys(ssh=b""), NOW).why.startswith("cannot be verified: ")
+    assert found == Signature(why=GitText.CANNOT_VERIFIED(why="gpg: No such file or directory"))
+    assert repo.signer(by_bob, SignerKeys(ssh=b""), NOW).why.startswith(part(GitText.CANNOT_VERIFIED))

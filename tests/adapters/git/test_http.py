@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from gitfleet.adapters.git import GitRemote
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.errors import BadInput, Forbidden, LostRace, RemoteUnreachable
 from gitfleet.settings import GitCredentials
 from tests.adapters.git.hubs import STATE, change
@@ -85,7 +86,7 @@ def test_wrong_credentials_are_forbidden_and_masked(
     with pytest.raises(Forbidden) as refused:
         remote.fetch()
     assert refused.value.hint
-    assert "the remote does not accept the credentials" in str(refused.value)
+    assert GitText.CREDENTIALS_NOT_ACCEPTED() in str(refused.value)
     assert "wrong-password" not in str(refused.value)
     with pytest.raises(Forbidden):
         remote.commit(change(STATE, None, {"f": b"1"}))

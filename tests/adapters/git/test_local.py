@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from gitfleet.adapters.git import GitRemote
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.errors import BadInput
 from tests.adapters.git.hubs import STATE, bare, change, clone_with_work_tree, git, unsound
 
@@ -36,9 +38,11 @@ def test_a_checked_out_branch_is_refused_with_advice(tmp_path: Path) -> None:
         remote = GitRemote(str(place), tmp_path / "mirror")
         heads = remote.fetch()
         for branch in ("desk", "side"):
-            with pytest.raises(BadInput, match="checked out") as refused:
+            with pytest.raises(
+                BadInput, match=re.escape(GitText.BRANCH_CHECKED_OUT(branch=branch, shown=place))
+            ) as refused:
                 remote.commit(change(branch, heads[branch], {"README": b"new\n"}))
-            assert refused.value.hint
+            assert refused.value.hint == GitText.USE_BARE_REPOSITORY()
     assert (top / "README").read_text() == "on the desk\n"
     assert git(top, "status", "--porcelain") == ""
 

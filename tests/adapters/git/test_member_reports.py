@@ -10,6 +10,7 @@ import pytest
 
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.git import GitRemote
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.api.fleet import Branches
 from gitfleet.api.member_reports import MemberReport
@@ -99,8 +100,8 @@ def test_only_what_one_of_the_clusters_keys_signed_counts(
     said = found.why if isinstance(found, Silence) else "counts"
     assert {
         "its own key": said == "counts",
-        "another key": "is signed with a key" in said,
-        "nobody": "is not signed" in said,
+        "another key": GitText.KEY_NOT_ALLOWED() in said,
+        "nobody": GitText.NOT_SIGNED() in said,
     }[signed_by], said
 
 

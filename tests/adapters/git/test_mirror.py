@@ -15,9 +15,11 @@ import pytest
 
 from gitfleet.adapters.git import GitRemote
 from gitfleet.adapters.git.connection import Bounds
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.errors import LostRace, RetryLater
 from gitfleet.formats.git_names import blob_id
 from tests.adapters.git.hubs import STATE, WHEN, Hub, bare, change, git, unsound
+from tests.texts import part
 
 
 def mirror_of(hub: Hub, name: str = "one") -> Path:
@@ -124,7 +126,7 @@ def test_bytes_that_are_not_what_their_id_says_are_never_handed_out(file_hub: Hu
     target = objects / good[:2] / good[2:]
     target.chmod(0o644)
     target.write_bytes((objects / evil[:2] / evil[2:]).read_bytes())
-    with pytest.raises(RetryLater, match="is damaged"):
+    with pytest.raises(RetryLater, match=part(GitText.MIRROR_DAMAGED)):
         file_hub.repo.read_blobs([good], limit=9)
     file_hub.repo.fetch()
     assert file_hub.repo.read_blobs([good], limit=9) == {good: b"good"}
@@ -228,7 +230,7 @@ def test_waiting_for_the_mirror_has_an_end(file_hub: Hub) -> None:
     thread = threading.Thread(target=occupy)
     thread.start()
     entered.wait(10)
-    with pytest.raises(RetryLater, match="Another process holds"):
+    with pytest.raises(RetryLater, match=part(GitText.ANOTHER_PROCESS_HOLDS_MIRROR)):
         hurried.commit(change(STATE, None, {"f": b"1"}))
     leave.set()
     thread.join()

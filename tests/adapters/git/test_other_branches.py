@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from gitfleet.adapters.git import GitRemote
 from gitfleet.adapters.git.connection import Bounds
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.errors import BadInput
 from gitfleet.formats.git_names import blob_id
 from tests.adapters.git.hubs import STATE, Hub, change, git, unsound_commit
 from tests.realparts.git_http import GitHttpServer
+from tests.texts import part
 
 ODD_NAMES = [
     "line\u2028end",
@@ -47,7 +50,10 @@ def test_branches_that_are_not_asked_for_are_not_fetched(file_hub: Hub, tmp_path
     assert remote.fetch(("main", STATE))[STATE] == first
     kept = git(tmp_path / "mirror" / "mirror.git", "for-each-ref", "--format=%(objectname)").split()
     assert sorted(kept) == sorted([main, first])
-    for branch, error in (("somebody/big", "more than 1 MiB"), ("somebody/evil", "unsound")):
+    for branch, error in (
+        ("somebody/big", GitText.BRINGS_MORE(limit=1)),
+        ("somebody/evil", re.escape(part(GitText.OBJECT_UNSOUND_AS))),
+    ):
         with pytest.raises(BadInput, match=error):
             remote.list_tree(heads[branch])
     assert remote.list_tree(main), "what was read before is read on"
@@ -84,5 +90,5 @@ def test_another_branch_is_brought_when_it_is_read(file_hub: Hub, tmp_path: Path
     assert fresh.about(newer).message.startswith("Change files")
     assert (fresh.resolve(newer[:9]), fresh.resolve(topic[:9])) == (newer, topic)
     assert fresh.resolve(older[:9]) == older
-    with pytest.raises(BadInput, match="no branch, tag or commit"):
+    with pytest.raises(BadInput, match=part(GitText.NO_REVISION)):
         fresh.resolve("1" * 40)

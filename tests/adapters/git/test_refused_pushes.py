@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import pytest
 from gitfleet.adapters.git import GitRemote
 from gitfleet.adapters.git.pushes import classify_push
 from gitfleet.adapters.git.runner import GitResult
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.errors import (
     BadInput,
     Forbidden,
@@ -29,6 +31,7 @@ from gitfleet.settings import GitCredentials
 from tests.adapters.git.hubs import STATE, change, git, unsound
 from tests.realparts.bad_servers import SmallDisk
 from tests.realparts.git_http import GitHttpServer
+from tests.texts import part
 
 pytestmark = pytest.mark.real
 REF = f"refs/heads/{STATE}"
@@ -85,22 +88,27 @@ def _answers(status: int, match: str = "receive-pack") -> Callable[[Push], None]
     return lambda push: push.server.fail_next(99, status, match=match)
 
 
+def _says(code: GitText, reported: str) -> str:
+    """The pattern of a sentence, and of what the remote reported."""
+    return re.escape(code(doing="", shown="", branch=STATE, reported="")) + reported
+
+
 RACES = {"stale lease": _stale, "overtaken": _overtaken, "deleted": _deleted}
 PASSING: dict[str, tuple[Callable[[Push], object], type[GitfleetError], str]] = {
     "a lock that is held": (
         lambda push: (push.path / f"{REF}.lock").touch(),
         RefusedForNow,
-        r"could not move the branch gitfleet/state now: remote: error: cannot lock ref .*File exists",
+        _says(GitText.BRANCH_NOT_MOVED_NOW, r"remote: error: cannot lock ref .*File exists"),
     ),
     "503": (_answers(503, "POST"), RemoteUnreachable, "503"),
     "429": (_answers(429), RemoteUnreachable, "429"),
-    "broken off": (lambda push: push.server.lose_answers(99), RemoteUnreachable, "did not work"),
+    "broken off": (lambda push: push.server.lose_answers(99), RemoteUnreachable, part(GitText.NOT_WORK)),
 }
 LASTING: dict[str, tuple[Callable[[Push], object], type[GitfleetError], str]] = {
     "pre-receive": (
         lambda push: push.hook("pre-receive", "printf 'no \\033[31mred\\033[0m \\007way\\n' >&2; exit 1"),
         Forbidden,
-        r"refused the push to branch gitfleet/state: remote: no red  way\.$",
+        _says(GitText.PUSH_REFUSED, r"remote: no red  way\.$"),
     ),
     "update": (lambda push: push.hook("update", "echo only on Mondays >&2; exit 1"), Forbidden, "only on Mondays"),
     "a secret that is repeated": (
@@ -113,15 +121,15 @@ LASTING: dict[str, tuple[Callable[[Push], object], type[GitfleetError], str]] = 
         Forbidden,
         r"^.{0,400}$",
     ),
-    "413": (_answers(413, "POST /hub.git/git-receive"), RemoteRefuses, "too large"),
+    "413": (_answers(413, "POST /hub.git/git-receive"), RemoteRefuses, part(GitText.TOO_LARGE)),
     "the server's own limit": (
         lambda push: git(push.path, "config", "receive.maxInputSize", "50"),
         RemoteRefuses,
-        "as too large: remote: fatal: pack exceeds maximum allowed size",
+        _says(GitText.TOO_LARGE, "remote: fatal: pack exceeds maximum allowed size"),
     ),
-    "401": (_answers(401), Forbidden, "was refused"),
-    "403": (_answers(403), Forbidden, "was refused"),
-    "404": (_answers(404), NoRepository, "found no git repository"),
+    "401": (_answers(401), Forbidden, GitText.CREDENTIALS_NOT_ACCEPTED()),
+    "403": (_answers(403), Forbidden, part(GitText.REFUSED)),
+    "404": (_answers(404), NoRepository, part(GitText.FOUND_NO_REPOSITORY)),
 }
 
 
@@ -172,7 +180,7 @@ def test_a_remote_whose_disk_is_full_goes_on_when_it_has_room(push: Push, disk: 
     shutil.move(push.path, repository)
     push.path.symlink_to(repository)
     disk.fill()
-    with pytest.raises(RefusedForNow, match=r"remote's disk full: remote: .*No space left on device"):
+    with pytest.raises(RefusedForNow, match=_says(GitText.REMOTE_DISK_FULL, r"remote: .*No space left on device")):
         push.again(1 << 20)
     disk.make_room()
     assert push.again(1 << 20) == push.remote.fetch()[STATE]

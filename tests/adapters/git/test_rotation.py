@@ -24,6 +24,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from gitfleet.adapters.git import GitRemote
 from gitfleet.adapters.git.hardening import git_environment
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.adapters.github_app import AppTokens
 from gitfleet.adapters.texts import AdaptersText
 from gitfleet.errors import BadInput, Forbidden, MissingPart, RemoteUnreachable, RetryLater
@@ -51,7 +52,7 @@ def test_a_token_file_is_read_at_each_use(git_http: GitHttpServer, tmp_path: Pat
     with pytest.raises(Forbidden) as refused:
         remote.fetch()
     assert OLD not in str(refused.value) and "Username" not in str(refused.value)
-    assert str(refused.value).endswith("was refused: the remote does not accept the credentials.")
+    assert str(refused.value).endswith(f"{GitText.CREDENTIALS_NOT_ACCEPTED()}.")
     file.write_text(NEW)
     assert remote.fetch() == {STATE: head}
     assert remote.clone_reader().fetch() == {STATE: head}
@@ -59,7 +60,7 @@ def test_a_token_file_is_read_at_each_use(git_http: GitHttpServer, tmp_path: Pat
     with pytest.raises(MissingPart, match="No such file"):
         remote.fetch()
     file.write_text("")
-    with pytest.raises(MissingPart, match="does not hold one line"):
+    with pytest.raises(MissingPart, match=re.escape(GitText.FILE_NOT_ONE_LINE(file=file))):
         remote.fetch()
 
 

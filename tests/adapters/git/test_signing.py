@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from gitfleet.adapters.git import GitRemote
 from gitfleet.adapters.git.signing import person_of
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.errors import BadInput
 from gitfleet.ports.repos import Person
 from tests.adapters.git.hubs import bare, change, clone_with_work_tree, git
@@ -62,7 +64,7 @@ def test_a_clean_work_tree_follows_a_persons_commit_and_a_dirty_one_refuses_it(t
     assert (clone / "new" / "file").read_bytes() == b"1"
 
     (clone / "README").write_text("edited\n")
-    with pytest.raises(BadInput, match="has changes of its own, so desk stays as it is") as raised:
+    with pytest.raises(BadInput, match=re.escape(GitText.WORK_TREE_HAS_CHANGES(shown=clone, branch="desk"))) as raised:
         repo.commit(change("desk", made, {"other": b"2"}, person=ANN))
-    assert "--branch" in (raised.value.hint or "")
+    assert raised.value.hint == GitText.COMMIT_CHANGES()
     assert (git(clone, "rev-parse", "desk"), (clone / "other").exists()) == (made, False)
