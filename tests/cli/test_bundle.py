@@ -312,7 +312,9 @@ def test_sizes_are_limited_on_both_sides(
     # A small file that unfolds to a large one.
     monkeypatch.setattr("gitfleet.adapters.git.bundles._LARGEST_OBJECT_BYTES", 1 << 20)
     put(hub, DELIVER, {"delivery.yaml": bytes(2 << 20)})
-    refused(gitfleet("bundle", "import", bare(site), delivered(gitfleet, hub, file), *FROM_HUB), "object of over 1 MiB")
+    refused(
+        gitfleet("bundle", "import", bare(site), delivered(gitfleet, hub, file), *FROM_HUB), part(GitText.OBJECT_LARGER)
+    )
 
 
 def _entry(kind: int, size: int) -> bytes:

@@ -11,12 +11,14 @@ import pytest
 
 from gitfleet import __version__
 from gitfleet.adapters.git.texts import GitText
+from gitfleet.adapters.texts import AdaptersText
 from gitfleet.branches.texts import BranchesText
 from gitfleet.cli import main
 from gitfleet.cli.commands import COMMANDS
 from gitfleet.cli.texts import CliText
 from gitfleet.formats.texts import FormatsText
 from tests.cli.conftest import Shell, git, make_repo, tiered
+from tests.texts import part
 
 
 @pytest.mark.parametrize(
@@ -165,7 +167,7 @@ def test_a_clone_says_that_its_remote_has_the_state(
 def test_a_revision_or_cache_folder_that_cannot_be_used(gitfleet: Shell, fleet: Path) -> None:
     assert gitfleet("validate", fleet, "--rev", "nope").code == 1
     ended = gitfleet("validate", fleet, "--cache-dir", fleet / "README.md" / "cache")
-    assert ended.code == 1 and "cannot be made" in ended.err
+    assert ended.code == 1 and part(AdaptersText.CACHE_FOLDER_CANNOT_MADE) in ended.err
 
 
 def test_a_revision_that_counts_from_another_says_what_is_wanted(gitfleet: Shell, fleet: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.api.conditions import Status
 from gitfleet.api.holds import HoldRule
 from gitfleet.api.objects import JsonObject
@@ -232,9 +233,9 @@ def test_a_remote_that_lets_nobody_replace_the_head_is_named(tmp_path: Path) -> 
     git(hub.path, "config", "receive.denyNonFastForwards", "true")
     harmed(hub, "unsound")
     before = seen(world)
-    with pytest.raises(Forbidden, match="replace the unreadable head") as raised:
+    with pytest.raises(Forbidden, match=part(GitText.NOBODY_REPLACES_HEAD)) as raised:
         world.driver.reconcile()
-    assert raised.value.hint and "Push the last sound commit" in raised.value.hint
+    assert raised.value.hint == GitText.PUSH_SOUND_COMMIT(branch=STATE)
     assert seen(world) == before
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from gitfleet.adapters.git import GitRemote
 from gitfleet.adapters.git.connection import Bounds
+from gitfleet.adapters.git.texts import GitText
 from gitfleet.api.objects import JsonObject
 from gitfleet.simulation.memory_repo import MemoryRepo
 from tests import builders
@@ -94,10 +95,10 @@ def too_large(hub: Hub) -> str:
 
 HARMS: dict[str, tuple[Harm, str]] = {
     "unsound": (unsound, "hasDotgit"),
-    "a missing blob": (missing_blob, "missing or damaged on the remote"),
-    "a missing tree": (missing_tree, "missing or damaged on the remote"),
-    "a damaged blob": (damaged_blob, "missing or damaged on the remote"),
-    "too large": (too_large, "more than 1 MiB"),
+    "a missing blob": (missing_blob, GitText.OBJECT_MISSING()),
+    "a missing tree": (missing_tree, GitText.OBJECT_MISSING()),
+    "a damaged blob": (damaged_blob, GitText.OBJECT_MISSING()),
+    "too large": (too_large, GitText.BRINGS_MORE(limit=1)),
 }
 
 

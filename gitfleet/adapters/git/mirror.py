@@ -110,7 +110,7 @@ class Mirror:
             seconds = self._lock_seconds
             raise RetryLater(GitText.ANOTHER_PROCESS_HOLDS_MIRROR(folder=self.folder, seconds=seconds)) from error
         except OSError as error:
-            raise self._unusable(error) from error
+            raise self._error_of(error) from error
         try:
             self._ensure()
             yield self._descriptor
@@ -164,7 +164,7 @@ class Mirror:
                 (fresh / "HEAD").write_bytes(_HEAD)
                 return fresh
         except OSError as error:
-            raise self._unusable(error) from error
+            raise self._error_of(error) from error
         if is_out_of_room(result):
             raise out_of_room(self.folder, quote_of(result.errors))
         raise self.unusable(quote_of(result.errors))
@@ -180,7 +180,7 @@ class Mirror:
             fresh.rename(self.git_dir)
             (self.folder / "damaged").unlink(missing_ok=True)
         except OSError as error:
-            raise self._unusable(error) from error
+            raise self._error_of(error) from error
         remove_tree(old)
 
     def remove_leftovers(self) -> None:
@@ -236,14 +236,14 @@ class Mirror:
                 raise BadInput(message, hint=GitText.GIVE_EMPTY_FOLDER())
             marker.write_text(f"{GitText.MIRROR_KEPT_BY_GITFLEET()}\n", encoding="utf-8")
         except OSError as error:
-            raise self._unusable(error) from error
+            raise self._error_of(error) from error
 
-    def _unusable(self, error: OSError) -> GitfleetError:
+    def _error_of(self, error: OSError) -> GitfleetError:
         why = str(error.strerror)
         return out_of_room(self.folder, why) if error.errno in NO_ROOM else self.unusable(why)
 
     def unusable(self, why: str) -> MissingPart:
-        """The error of a write that failed."""
+        """The error where the folder cannot be written, or not read."""
         message = GitText.FOLDER_CANNOT_USED(folder=self.folder, why=why.rstrip("."))
         return MissingPart(message, hint=GitText.GIVE_ANOTHER_FOLDER())
 
