@@ -12,6 +12,7 @@ import pytest
 from gitfleet.adapters.git.texts import GitText
 from gitfleet.api.texts import ApiText
 from gitfleet.cli.texts import CliText
+from gitfleet.formats.texts import FormatsText
 from gitfleet.status.texts import StatusText
 from gitfleet.views.texts import ViewsText
 from tests.cli.conftest import Shell, commit, copied, git, settle
@@ -60,7 +61,7 @@ def test_every_command_points_to_the_hold(gitfleet: Shell, moving: Path) -> None
     assert "waiting: " not in ran.err
 
     told = gitfleet("explain", "monitoring", "-C", moving)
-    assert told.out.splitlines()[0] == f"monitoring: {sentence} (`gitfleet get holds`)"
+    assert told.out.splitlines()[0] == ViewsText.GITFLEET_GET_HOLDS(key="monitoring", held=sentence)
     one = gitfleet("explain", "monitoring", "eu-north-1", "-C", moving, "--rev", "main")
     assert one.out.splitlines()[0] == told.out.splitlines()[0]
     document = json.loads(gitfleet("explain", "monitoring", "-C", moving, "-o", "json").out)
@@ -164,11 +165,11 @@ def have_a_key_that_is_not_there(repo: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "prepare", "said"),
     [
-        (("hold-web-0123456789",), None, 'error: there is no hold "hold-web-0123456789"'),
+        (("hold-web-0123456789",), None, f"error: {CliText.NO_HOLD(name='hold-web-0123456789')}"),
         (("NAME",), edit_a_file, part(GitText.WORK_TREE_HAS_CHANGES)),
         (("NAME",), have_no_name, f"error: {GitText.NOT_KNOW_WHO_COMMITS()}"),
         (("NAME",), have_a_key_that_is_not_there, f"error: {part(GitText.NOT_SIGN)}"),
-        (("NAME", "--branch", "a..b"), None, "'a..b' is not a branch name that git accepts"),
+        (("NAME", "--branch", "a..b"), None, FormatsText.NOT_BRANCH_NAME_GIT_ACCEPTS(branch="a..b")),
     ],
 )
 def test_an_approval_that_cannot_be_committed_says_why(

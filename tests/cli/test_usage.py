@@ -17,6 +17,7 @@ from gitfleet.cli import main
 from gitfleet.cli.commands import COMMANDS
 from gitfleet.cli.texts import CliText
 from gitfleet.formats.texts import FormatsText
+from gitfleet.wiring.texts import WiringText
 from tests.cli.conftest import Shell, git, make_repo, tiered
 from tests.texts import part
 
@@ -156,7 +157,7 @@ def test_a_clone_says_that_its_remote_has_the_state(
         ("approve", "go", "canary", "-C", clone),
     ):
         assert gitfleet(*words).err.splitlines()[0] == said, words
-    hint = 'hint: name the remote that has it: -C "$(git remote get-url origin)"'
+    hint = f"hint: {WiringText.NAME_REMOTE(remote='origin')}"
     assert gitfleet("get", "crp", "-C", clone).err.splitlines()[-1] == hint
     assert said not in gitfleet("validate", clone).err
     assert said not in gitfleet("get", "crp", "-C", git(clone, "remote", "get-url", "origin").strip()).err
