@@ -181,11 +181,11 @@ class Invariants:
         if not taken:
             return
         floor = floor_of(record, self._left_out(record))
-        left = len(before & after)
+        left = len(after)  # a binding that was taken back in this very state counts, too: its objects never went
         self.checked += 1
         if left < floor:
             self.broken.append(
-                f"{record.placement.key}: taking down {sorted(taken)} leaves {left} up ({sorted(before & after)}), "
+                f"{record.placement.key}: taking down {sorted(taken)} leaves {left} up ({sorted(after)}), "
                 f"and {floor} must stay"
             )
 
