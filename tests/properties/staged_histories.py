@@ -98,12 +98,16 @@ class StagedHistory(History):
         self.invariants.written = self.written
         super()._commit(what)
 
+    def _named_elsewhere(self) -> set[str]:
+        return {*self.written.budgets, *(run[0] for run in self.written.runs.values())}
+
     # What people do with runs
 
     def _run(self) -> None:
         found = [name for name, placed in sorted(self.written.placements.items()) if placed.external]
         name = f"r{self.dice.randint(1, 7)}"
-        if found and name not in self.written.runs:  # what a run rolls out cannot be changed
+        known = {*self.written.runs, *(key.name for key in self.state().runs)}
+        if found and name not in known:  # what a run rolls out cannot be changed
             placement = self.dice.choice(found)
             index = self.dice.choice((None, None, None, 0, 1))
             self.written.runs[name] = (placement, index, self.dice.choice(("Run", "Run", "Run", "Initialize")))
