@@ -249,7 +249,8 @@ class StagedHistory(History):
             if run.finished or held:
                 continue
             phase = run_phase(run.status)
-            assert any(f"run {key} " in sentence for sentence in said), f"run {key} is {phase} and says nothing: {said}"
+            is_told = any(name in sentence for sentence in said for name in (f"run {key} ", f"run {key}: "))
+            assert is_told, f"run {key} is {phase} and says nothing: {said}"
 
 
 _SETTINGS: Final[dict[str, tuple[Any, ...]]] = {
