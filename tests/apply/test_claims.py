@@ -75,7 +75,7 @@ def refused(why: str) -> Operation:
     return left(WEB, RefuseCode.FAILED_TO_TAKE_OVER, has + why)
 
 
-AS_IS = left(OTHER, KeepCode.IN_PLACE, "as applied")
+AS_IS = left(OTHER, KeepCode.IN_PLACE, ApplyText.AS_APPLIED())
 CHANGES = ApplyText.MANIFEST_CHANGED()
 SELECTED_TWICE = refused(ApplyText.SELECT_ONE_TWO_ALONE())
 GIVEN = left(OTHER, KeepCode.HANDED_OVER, ApplyText.HANDED_OVER(holder="ClusterResourcePlacement web"))

@@ -11,6 +11,7 @@ from gitfleet.api.fleet import IgnoreDifferences
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Manifest
 from gitfleet.apply import Comparisons, Ignored, as_recorded
+from gitfleet.apply.texts import ApplyText
 from gitfleet.model.observations import LiveObject
 from tests.apply.model_cluster import config_map, manifest, namespace
 from tests.apply.test_plan_apply import WEB, live, owned, plan, work
@@ -57,7 +58,7 @@ def entry(applied: Manifest, **parts: Any) -> InventoryEntry:
             },
         ),
     ],
-    ids=["as applied", "another version was applied", "cluster-wide and wanted no more", "of a group"],
+    ids=[ApplyText.AS_APPLIED(), "another version was applied", "cluster-wide and wanted no more", "of a group"],
 )
 def test_what_was_applied_is_there(wanted: Manifest, known: InventoryEntry, body: dict[str, Any]) -> None:
     labelled = {**wanted.body["metadata"], "labels": {"a": "b"}}

@@ -141,7 +141,7 @@ def _left_by(replicas: int) -> str:
 
 
 LEFT_BY = _left_by(3)
-AS_APPLIED = "as applied"
+AS_APPLIED = ApplyText.AS_APPLIED()
 
 
 def decided(
@@ -169,12 +169,10 @@ def test_what_is_held_no_more_is_the_manifests_again(strategy: dict[str, Any]) -
     assert (update.manifest, update.removes) == (DEPLOYMENT, {"f:spec": {"f:replicas": {}}})
     changed = there(replicas=3, by="kubectl-edit")
     refused = decided(DEPLOYMENT, changed, {}, strategy)
-    assert refused.reason == (
-        "drifted: "
-        + ApplyText.IS_AND_SHOULD_BE(
-            path="/spec/replicas", there="3", wanted="", by="", more_than_first="5, written by kubectl-edit"
-        )
+    first = ApplyText.IS_AND_SHOULD_BE(
+        path="/spec/replicas", there="3", wanted="", by="", more_than_first="5, written by kubectl-edit"
     )
+    assert refused.reason == ApplyText.DRIFTED(first=first, doubt="")
     assert isinstance(refused, Update) is (strategy == {})
 
 

@@ -63,7 +63,7 @@ NEVER: dict[str, Any] = {"when_to_take_over": "Never"}
 
 def drifted(first: str, there: LiveObject, details: Any) -> Refuse:
     """The object is not applied over drift."""
-    return refused(RefuseCode.FOUND_DRIFTS, f"drifted: {first}", there, details)
+    return refused(RefuseCode.FOUND_DRIFTS, ApplyText.DRIFTED(first=first, doubt=""), there, details)
 
 
 def differs(first: str, there: LiveObject, details: Any) -> Refuse:
@@ -79,16 +79,16 @@ def created(reason: str) -> Create:
 
 def found(first: str, there: LiveObject, details: Any) -> Keep:
     """The object is reported."""
-    return kept(KeepCode.FOUND_DIFF, f"differs: {first}", there, details)
+    return kept(KeepCode.FOUND_DIFF, ApplyText.DIFFERS(first=first, doubt=""), there, details)
 
 
 @pytest.mark.parametrize(
     ("strategy", "there", "entry", "operation"),
     [
-        ({}, SAME, ENTRY, kept(KeepCode.IN_PLACE, "as applied", SAME)),
-        (FULL, SAME, ENTRY, kept(KeepCode.IN_PLACE, "as applied", SAME)),
-        (FULL, MORE, ENTRY, kept(KeepCode.IN_PLACE, "as applied", MORE, B_IS_MORE)),
-        (CAREFUL, SAME, ENTRY, kept(KeepCode.IN_PLACE, "as applied", SAME)),
+        ({}, SAME, ENTRY, kept(KeepCode.IN_PLACE, ApplyText.AS_APPLIED(), SAME)),
+        (FULL, SAME, ENTRY, kept(KeepCode.IN_PLACE, ApplyText.AS_APPLIED(), SAME)),
+        (FULL, MORE, ENTRY, kept(KeepCode.IN_PLACE, ApplyText.AS_APPLIED(), MORE, B_IS_MORE)),
+        (CAREFUL, SAME, ENTRY, kept(KeepCode.IN_PLACE, ApplyText.AS_APPLIED(), SAME)),
         (CAREFUL, DRIFTED, ENTRY, drifted(A_IS_9, DRIFTED, A_DIFFERS)),
         (CAREFUL | FULL, MORE, ENTRY, drifted(B_IS_THERE, MORE, B_IS_MORE)),
         (
@@ -97,12 +97,12 @@ def found(first: str, there: LiveObject, details: Any) -> Keep:
             ENTRY,
             drifted(f"{A_IS_9} (and 1 more){NOT_ASKED}", TWO, (*A_DIFFERS, ("/data/c", "3", None))),
         ),
-        ({}, DRIFTED, ENTRY, updated(f"drifted: {A_IS_9}", DRIFTED)),
+        ({}, DRIFTED, ENTRY, updated(ApplyText.DRIFTED(first=A_IS_9, doubt=""), DRIFTED)),
         (
             {},
             SAME,
             replace(ENTRY, shape_digest="before"),
-            updated(f"drifted: {ApplyText.LABELS_ANNOTATIONS_CHANGED()}", SAME),
+            updated(ApplyText.DRIFTED(first=ApplyText.LABELS_ANNOTATIONS_CHANGED(), doubt=""), SAME),
         ),
         ({}, SAME, replace(ENTRY, applied_digest="old"), updated(ApplyText.MANIFEST_CHANGED(), SAME)),
         ({}, SAME, replace(ENTRY, applied_digest=None), updated(UNCONFIRMED, SAME)),
@@ -144,7 +144,7 @@ def test_one_manifest(
 @pytest.mark.parametrize(
     ("owner", "why"),
     [
-        (WEB, f"drifted: {A_IS_9}"),
+        (WEB, ApplyText.DRIFTED(first=A_IS_9, doubt="")),
         (OTHER, ApplyText.HANDED_OVER_2(placement="ClusterResourcePlacement other")),
     ],
 )
@@ -189,10 +189,11 @@ def test_who_wrote_what_drifted_is_said_of_the_first_and_listed_of_all() -> None
         path="/0/image", there="web:2", wanted="", by="", more_than_first="web:1, written by kubectl (and 1 more)"
     )
     asked: dict[str, Any] = {"live": {wanted.key: there}, "inventory": {wanted.key: owned(wanted, before)}}
-    for strategy, kind, why in (({}, Update, "drifted"), (CAREFUL, Refuse, "drifted"), (REPORT, Keep, "differs")):
+    drifted_, differs_ = ApplyText.DRIFTED, ApplyText.DIFFERS
+    for strategy, kind, why in (({}, Update, drifted_), (CAREFUL, Refuse, drifted_), (REPORT, Keep, differs_)):
         operation = only(work(wanted, **strategy), **asked)
         assert isinstance(operation, kind) and isinstance(operation, Update | Refuse | Keep)
-        assert (operation.reason, operation.writers) == (f"{why}: {said}", writers)
+        assert (operation.reason, operation.writers) == (why(first=said, doubt=""), writers)
 
 
 @pytest.mark.parametrize("policy", ["Always", "IfNoDiff"])
@@ -210,7 +211,7 @@ def test_an_owned_object_is_refused_by_its_owner(policy: str) -> None:
 def test_what_another_placement_has_and_what_could_not_be_seen() -> None:
     entry = replace(ENTRY, placement=OTHER)
     keep, refusal = plan(work(CM), work(CM, placement=OTHER), live={CM.key: SAME}, inventory={CM.key: entry})
-    assert keep == replace(kept(KeepCode.IN_PLACE, "as applied", SAME), placement=OTHER)
+    assert keep == replace(kept(KeepCode.IN_PLACE, ApplyText.AS_APPLIED(), SAME), placement=OTHER)
     assert refusal == refused(
         RefuseCode.FAILED_TO_TAKE_OVER,
         (ApplyText.BELONGS_CLUSTER(holder="ClusterResourcePlacement other") + ApplyText.SELECT_ONE_TWO_ALONE()),

@@ -92,7 +92,10 @@ def test_eligibility(member: MemberCluster, refusal: str | None) -> None:
     else:
         assert answer.bindings == ()
         (decision,) = answer.decisions
-        assert (decision.refused_by, decision.reason) == ("ClusterEligibility", f"ClusterUnschedulable, {refusal}")
+        assert (decision.refused_by, decision.reason) == (
+            "ClusterEligibility",
+            ScheduleText.CLUSTER_UNSCHEDULABLE(why=refusal),
+        )
         (fixed,) = schedule(request(pick_fixed("c")), index_fleet([member], NOW)).decisions
         assert fixed.reason == ScheduleText.CLUSTER_IS(cluster="c", why=ScheduleText.NOT_ELIGIBLE_YET(why=refusal))
 

@@ -120,8 +120,10 @@ def test_what_is_no_plugin_s_fault_is_raised_as_it_is(monkeypatch: pytest.Monkey
 
 NAMED = {"affinity": required({"env": "prod"})}
 TAINTED = (Taint("k", "v", "NoSchedule"),)
-NOT_MATCHED = "ClusterUnschedulable, " + ScheduleText.CLUSTER_NOT_MATCH_ANY_REQUIRED()
-NOT_TOLERATED = "ClusterUnschedulable, " + ScheduleText.TAINT_KEY_VALUE(taint="k", taint_2="v", effect="NoSchedule")
+NOT_MATCHED = ScheduleText.CLUSTER_UNSCHEDULABLE(why=ScheduleText.CLUSTER_NOT_MATCH_ANY_REQUIRED())
+NOT_TOLERATED = ScheduleText.CLUSTER_UNSCHEDULABLE(
+    why=ScheduleText.TAINT_KEY_VALUE(taint="k", taint_2="v", effect="NoSchedule")
+)
 
 
 def test_a_cluster_that_is_held_already_is_no_refusal() -> None:
@@ -141,7 +143,7 @@ def test_a_cluster_that_is_held_already_is_no_refusal() -> None:
         ("a", True, None, ""),
         ("b", False, "ClusterAffinity", NOT_MATCHED),
         ("d", False, "TaintToleration", NOT_TOLERATED),
-        ("e", False, "ClusterEligibility", ("ClusterUnschedulable, " + ScheduleText.CLUSTER_LEFT_FLEET())),
+        ("e", False, "ClusterEligibility", (ScheduleText.CLUSTER_UNSCHEDULABLE(why=ScheduleText.CLUSTER_LEFT_FLEET()))),
     ]
     enough = schedule(request(pick_n(1, **NAMED), held, older), index_fleet(members, NOW))
     assert (enough.bindings[0], enough.bindings[1].state) == (held, BindingState.UNSCHEDULED)

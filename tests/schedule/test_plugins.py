@@ -281,7 +281,9 @@ def test_a_silent_refusal_is_no_decision(plugin: type[Silently], depends: bool, 
     assert states(answer) == {"b2": "Scheduled"}
     told = [(one.cluster, one.refused_by, one.reason) for one in answer.decisions[1:]]
     assert told == [
-        (name, "Silently", "ClusterUnschedulable, not these") for name in ("a1", "a2", "b1") if name not in silent
+        (name, "Silently", ScheduleText.CLUSTER_UNSCHEDULABLE(why="not these"))
+        for name in ("a1", "a2", "b1")
+        if name not in silent
     ]
 
 
@@ -291,7 +293,7 @@ def test_a_filter_of_somebody_elses_is_asked_about_the_survivors_and_named() -> 
     assert states(answer) == {"a1": "Bound", "b1": "Scheduled", "b2": "Scheduled"}
     assert plugin.asked[:3] == ["a2", "b1", "b2"]
     assert (answer.decisions[-1].cluster, answer.decisions[-1].refused_by) == ("a2", "NotThese")
-    assert answer.decisions[-1].reason == "ClusterUnschedulable, it is one of these"
+    assert answer.decisions[-1].reason == ScheduleText.CLUSTER_UNSCHEDULABLE(why="it is one of these")
 
 
 @pytest.mark.parametrize(("depends", "questions"), [(True, 4 + 3 + 2), (False, 4)])
