@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitfleet.api.steps import STEP_TIMEOUT, Hook, Phase, hook_of, never_run, step_of, step_seconds
+from gitfleet.formats.texts import FormatsText
 from tests import builders
 from tests.apply.model_cluster import manifest
 
@@ -72,5 +73,5 @@ def test_what_is_a_step_and_what_is_placed(kind: str, hook: str, is_step: bool, 
 def test_the_limit_of_a_step() -> None:
     assert step_seconds(builders.job("apps", "migrate")) == 600
     assert step_seconds(builders.job("apps", "migrate", annotations={STEP_TIMEOUT: "1h30m"})) == 5400
-    with pytest.raises(ValueError, match="duration"):
+    with pytest.raises(ValueError, match=FormatsText.MUST_DURATION_M_H30M()):
         step_seconds(builders.job("apps", "migrate", annotations={STEP_TIMEOUT: "soon"}))

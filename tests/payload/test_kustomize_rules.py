@@ -8,7 +8,6 @@ from collections.abc import Mapping
 
 import pytest
 
-from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.branches.desired_trees import DesiredTrees
 from gitfleet.formats.texts import FormatsText
 from gitfleet.payload.kustomizations import read_kustomization, read_plugin_file
@@ -59,7 +58,7 @@ def unknown(key: str, hint: str = "remove it") -> str:
             "helmGlobals: {name: x}",
             part(PayloadText.CANNOT_BUILT_NOTHING_ELSE),
         ),
-        ("patches: [here]", KubeText.MUST_LIST_MAPPINGS(what="patches")),
+        ("patches: [here]", PayloadText.CANNOT_BUILT_MUST_LIST(key="patches", what="mappings")),
         ("openapi: here", PayloadText.CANNOT_BUILT_NOTHING_ELSE(key="openapi", fields="path")),
     ],
 )
