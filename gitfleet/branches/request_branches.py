@@ -55,6 +55,9 @@ class RequestBranches(Publisher):
     _warnings: WarnOnce = field(default_factory=WarnOnce)
     refused: dict[str, Fault] | None = None
     """What the remote refused, by branch."""
+    _passes: int = 0
+    _tried: dict[str, int] = field(default_factory=dict)
+    """In which pass a branch was last looked at or pushed."""
     due: bool = False
 
     def publish(self, report: Report) -> tuple[()]:
@@ -65,6 +68,7 @@ class RequestBranches(Publisher):
         first time before all others: a request on an older commit of the watched branch can be merged, too.
         """
         self.branch_requests = None
+        self._passes += 1
         refused = self.refused = self.refused or {}
         heads, branches = report.heads, report.branches
         watched = heads[branches.watch]
@@ -76,14 +80,16 @@ class RequestBranches(Publisher):
         present = {name for name in heads if name.startswith(branches.approvals)}
         candidates = {*requested, *present} - reserved
         due = [name for name in candidates if not self._is_handled(name, heads.get(name), requested.get(name))]
-        due.sort(key=lambda branch: (branch not in requested, branch in heads, branch))
+        due.sort(key=lambda branch: (branch not in requested, branch in heads, self._tried.get(branch, 0), branch))
         self.due = len(due) > _MOST_AT_ONCE
         for branch in due[:_MOST_AT_ONCE]:
+            self._tried[branch] = self._passes
             head = self._update(branch, heads.get(branch), requested.get(branch), report.desired.approvals)
             (present.add if head else present.discard)(branch)
         for name in refused.keys() - requested.keys():
             del refused[name]
         self._handled = {name: handled for name, handled in self._handled.items() if name in requested or name in heads}
+        self._tried = {name: number for name, number in self._tried.items() if name in candidates}
         shown = sorted(present - reserved)
         self.branch_requests = {name: requested[name][1] if name in requested else None for name in shown}
         return ()

@@ -306,7 +306,7 @@ def ask(name: str) -> ApprovalRequest:
     )
 
 
-def test_many_requests_are_renewed_a_few_at_a_time_and_a_new_one_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_requests_are_renewed_in_turn_and_a_new_one_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each costs a push: a reconcile makes a few, and goes on with the others in the next."""
     monkeypatch.setattr("gitfleet.branches.request_branches._MOST_AT_ONCE", 2)
     world = World()
@@ -326,3 +326,8 @@ def test_many_requests_are_renewed_a_few_at_a_time_and_a_new_one_comes_first(mon
     world.write({"a": "new"})
     assert [renewed(), renewed(ask("z")), not branches.due] == ["ab", "cz", False]
     assert [renewed(ask("z")), not branches.due] == ["de", True]
+    moved = []
+    for number in range(4):
+        world.write({"a": f"{number}"})
+        moved.append(renewed(ask("z")))
+    assert moved == ["ab", "cz", "de", "ab"], "while the watched branch moves, what waited longest comes first"
