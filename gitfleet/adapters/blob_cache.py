@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import sqlite3
 import threading
 import zlib
@@ -107,6 +108,8 @@ class SqliteBlobCache:
         for file in files:
             if file.is_symlink():
                 file.unlink()
+            elif file.is_dir():
+                shutil.rmtree(file)
         os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         for path, rights in ((self._path.parent, 0o700), *((file, 0o600) for file in files)):
             with suppress(FileNotFoundError, PermissionError):  # somebody else's folder, such as /tmp, stays as it is

@@ -237,7 +237,7 @@ def telling(**properties: str) -> Callable[[], Collected]:
     return lambda: Collected(properties=properties)
 
 
-def raising(error: Exception) -> Callable[[], Any]:
+def raising(error: BaseException) -> Callable[[], Any]:
     def work() -> None:
         raise error
 
@@ -304,6 +304,13 @@ def test_one_that_raises_harms_nobody_else() -> None:
         "FailedToCollect",
         "bad: *** expired",
     )
+
+
+def test_one_that_ends_its_process_ends_only_its_call() -> None:
+    bad, good = Scripted(raising(SystemExit(3))), Scripted(telling(b="2"))
+    gathered = collector(core=Scripted(telling(a="1")), bad=bad, good=good).gather(START, PERIOD)
+    assert values(gathered) == {"a": "1", "b": "2"}
+    assert conditions(gathered)["ClusterPropertyCollectionSucceeded"][0] == "False"
 
 
 def test_one_that_stalls_holds_nobody_up_for_longer_than_its_limit_and_leaves_one_thread() -> None:

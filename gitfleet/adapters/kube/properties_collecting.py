@@ -84,10 +84,10 @@ class _TimedCaller:
         def run() -> None:
             try:
                 future.set_result(work())
-            except BaseException as error:  # noqa: BLE001 - somebody else's code: whatever it raises is its result
+            except Exception as error:  # noqa: BLE001 - somebody else's code: whatever it raises is its result
                 future.set_exception(error)
 
-        # A daemon: a stuck call must not keep the process from ending.
+        # A daemon: a stuck call must not keep the process from ending; and a sys.exit in it ends this thread alone.
         self._thread = threading.Thread(target=run, name=self._name, daemon=True)
         self._thread.start()
         self._thread.join(seconds)

@@ -61,6 +61,14 @@ def test_a_broken_file_is_begun_anew(
         assert "recreated" in caplog.text
 
 
+def test_a_folder_in_the_place_of_the_file_goes(tmp_path: Path) -> None:
+    path = tmp_path / "cache.db"
+    (path / "deep").mkdir(parents=True)
+    cache = SqliteBlobCache(path)
+    cache.put_many({"new": b"1"})
+    assert cache.get_many(["new"]) == {"new": b"1"}
+
+
 def test_a_file_without_its_tables_is_begun_anew(tmp_path: Path) -> None:
     path = tmp_path / "cache.db"
     SqliteBlobCache(path).put_many({"a": b"1"})
