@@ -94,6 +94,7 @@ def with_runs(status: Any) -> tuple[World, dict[str, Any]]:
         {"resourceSnapshotIndexUsed": "7", "stagesStatus": [{"stageName": "all"}]},
         {"conditions": [3]},
         {"conditions": {"type": "Succeeded", "status": "True"}},
+        {"policyObservedClusterCount": 0},
     ],
 )
 def test_a_run_that_began_elsewhere_never_begins_here(status: Any) -> None:
@@ -117,6 +118,7 @@ def test_a_run_that_began_elsewhere_never_begins_here(status: Any) -> None:
         {"conditions": [], "stagesStatus": []},
         {"conditions": None, "stagesStatus": None},
         None,
+        {"conditions": [{"type": "Initialized", "status": "Unknown"}]},
     ],
 )
 def test_a_run_that_did_not_begin_elsewhere_begins(status: dict[str, Any] | None) -> None:

@@ -10,19 +10,19 @@ from typing import Final
 from gitfleet.api import Break
 from gitfleet.api.conditions import APPROVED, answer_of
 from gitfleet.api.objects import JsonObject
+from gitfleet.api.runs import RunConditionType
 from gitfleet.api.staged import BEGAN_ELSEWHERE, HOLD_PREFIX, Approval, StagedRun
 from gitfleet.desired.texts import DesiredText
 
 _CONDITION: Final = f'{{type: {APPROVED}, status: "True"}}'
+_WAITING: Final = (RunConditionType.INITIALIZED, "Unknown")
 
 
 def with_beginning(run: StagedRun, body: JsonObject) -> StagedRun:
     """Note of a run whose status says anything that it began elsewhere. The status is read leniently: hubs write more,
     and people cut away."""
-    status = body.get("status")
-    is_new = not any(status.values()) if isinstance(status, Mapping) else status is None
     sentence = DesiredText.NEVER_BEGINS_HERE(began_elsewhere=BEGAN_ELSEWHERE)
-    return run if is_new else replace(run, began_elsewhere=sentence)
+    return run if _is_new(body.get("status")) else replace(run, began_elsewhere=sentence)
 
 
 def approval_warnings(approval: Approval) -> Iterator[Break]:
@@ -33,3 +33,17 @@ def approval_warnings(approval: Approval) -> Iterator[Break]:
     if answer_of(approval.conditions) is None and (of_hold or approval.conditions):
         sentence = DesiredText.NO_CONDITION_ANSWERS_NOTHING(approved=APPROVED, condition=_CONDITION)
         yield ("status", "conditions"), sentence
+
+
+def _is_new(status: object) -> bool:
+    """Whether nothing was done yet: the status is empty, or has Initialized Unknown alone. Anything else was written
+    when the run began, or later."""
+    if not isinstance(status, Mapping):
+        return status is None
+    conditions = status.get("conditions", [])
+    is_empty = all(part in ({}, [], "", None) for name, part in status.items() if name != "conditions")
+    return is_empty and isinstance(conditions, list) and all(map(_is_waiting, conditions))
+
+
+def _is_waiting(condition: object) -> bool:
+    return isinstance(condition, Mapping) and (condition.get("type"), condition.get("status")) == _WAITING
