@@ -19,7 +19,7 @@ class FolderFiles:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.contents: dict[str, bytes] = {}
-        self.known: dict[str, TreeEntry] = {}
+        self.entries: dict[str, TreeEntry] = {}
 
     def observe(self) -> None:
         """Read the folder. OSError as the file system raises it."""
@@ -34,17 +34,17 @@ class FolderFiles:
                     entry = TreeEntry("100644", blob_id(content), len(content))
                     files[place.relative_to(self._folder).as_posix()] = entry
                     contents[entry.oid] = content
-        self.known = dict(sorted(files.items()))
+        self.entries = dict(sorted(files.items()))
         self.contents = contents
 
     def head(self) -> str | None:
         """What names the files as they were at the last reading; None when there were none."""
-        text = "\n".join(f"{entry.oid} {path}" for path, entry in self.known.items())
-        return f"dir:{hashlib.sha256(os.fsencode(text)).hexdigest()}" if self.known else None
+        text = "\n".join(f"{entry.oid} {path}" for path, entry in self.entries.items())
+        return f"dir:{hashlib.sha256(os.fsencode(text)).hexdigest()}" if self.entries else None
 
     def has(self, path: str, content: bytes) -> bool:
         """Whether a file had this content at the last reading."""
-        return path in self.known and self.known[path].oid == blob_id(content)
+        return path in self.entries and self.entries[path].oid == blob_id(content)
 
 
 def _raise(error: OSError) -> None:

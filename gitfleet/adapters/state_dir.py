@@ -69,7 +69,7 @@ class StateDirectory:
         if commit != self._files.head():
             raise RetryLater(AdaptersText.CHANGED_WHILE_READ(path=self._folder))
         prefix = f"{under.rstrip('/')}/" if under else ""
-        return {path: entry for path, entry in self._files.known.items() if path.startswith(prefix)}
+        return {path: entry for path, entry in self._files.entries.items() if path.startswith(prefix)}
 
     def read_blobs(self, oids: Iterable[str], *, limit: int) -> Mapping[str, bytes]:
         """Blobs of the folder's files, and of the repository."""
@@ -134,7 +134,7 @@ class StateDirectory:
         contents = {**change.write, **{path: linked[entry.oid] for path, entry in change.link.items()}}
         dropped = {""} if change.base == "" else {path.rstrip("/") for path in change.remove}
         removals = [
-            path for path in self._files.known if path not in contents and not dropped.isdisjoint(_upwards(path))
+            path for path in self._files.entries if path not in contents and not dropped.isdisjoint(_upwards(path))
         ]
         changed = {path: content for path, content in contents.items() if not self._files.has(path, content)}
         for path in (*changed, *removals):

@@ -126,13 +126,13 @@ def listed(faults: Iterable[Fault]) -> tuple[Fault, ...]:
     and a sentence that says how many more there are. Names and messages are cut at LONGEST_NAME and LONGEST_MESSAGE
     characters."""
     ordered = sorted({_cut(fault) for fault in faults}, key=lambda fault: (not is_error(fault), fault))
-    chosen, others = ordered[:MOST_LISTED], ordered[MOST_LISTED:]
-    if others:
-        errors = sum(map(is_error, others))
-        counts = [(errors, "error"), (len(others) - errors, "warning")]
+    chosen, further = ordered[:MOST_LISTED], ordered[MOST_LISTED:]
+    if further:
+        errors = sum(map(is_error, further))
+        counts = [(errors, "error"), (len(further) - errors, "warning")]
         numbers = " and ".join(counted(count, f"more {word}") for count, word in counts if count)
         sentence = ApiText.NOT_LISTED_HERE(numbers=numbers)
-        chosen.append(Fault(others[0].path, others[0].line, "", "", sentence, others[0].severity))
+        chosen.append(Fault(further[0].path, further[0].line, "", "", sentence, further[0].severity))
     return tuple(sorted(chosen))
 
 

@@ -132,13 +132,15 @@ def _is_sound(state: Any) -> bool:
     """Whether a provider gave what its port asks for. It is anybody's code."""
     if not isinstance(state, MeasurementState):
         return False
-    given: Any = state
-    if given.outcome is None:
-        return _is_number(given.after)
-    if not isinstance(given.outcome, MetricOutcome) or not isinstance(given.message, str):
+    measured: Any = state
+    if measured.outcome is None:
+        return _is_number(measured.after)
+    if not isinstance(measured.outcome, MetricOutcome) or not isinstance(measured.message, str):
         return False
-    return given.outcome is not MetricOutcome.MEASURED or (
-        isinstance(given.values, tuple) and 0 < len(given.values) <= _MOST_VALUES and all(map(_is_number, given.values))
+    return measured.outcome is not MetricOutcome.MEASURED or (
+        isinstance(measured.values, tuple)
+        and 0 < len(measured.values) <= _MOST_VALUES
+        and all(map(_is_number, measured.values))
     )
 
 

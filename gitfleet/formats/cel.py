@@ -245,11 +245,11 @@ class _Text:
         if error is None:  # as of one that is nested too deeply
             return f"{refused}: {FormatsText.CANNOT_COMPILED_CORRECT()}"
         line, column, text = error.groups()
-        what = FormatsText.NOT_CEL_CORRECT()
+        complaint = FormatsText.NOT_CEL_CORRECT()
         if name := re.search(r"undeclared reference to '([^'.]*)", text):
             suggestion = did_you_mean(name[1], self.subject.variables, self.subject.otherwise)
-            what = FormatsText.NO_VARIABLE_NAME(known=suggestion)
-        return FormatsText.LINE_COLUMN(refused=refused, line=line, column=column, what=what)
+            complaint = FormatsText.NO_VARIABLE_NAME(known=suggestion)
+        return FormatsText.LINE_COLUMN(refused=refused, line=line, column=column, what=complaint)
 
     def _wrong(self, start: int, complaint: str) -> ValueError:
         line, column = self.source.count("\n", 0, start) + 1, start - self.source.rfind("\n", 0, start)

@@ -104,11 +104,11 @@ def listed(mapping: Any, key: str) -> list[Any]:
 def _faults(kustomization: Mapping[str, Any]) -> Iterator[str]:
     yield from _unknown(kustomization, _KEYS)
     texts = (*PATH_LISTS, *PLUGIN_LISTS, "patchesStrategicMerge")
-    for keys, kind, what in ((texts, str, "strings"), ((*_ENTRIES, _CHARTS), Mapping, "mappings")):
+    for keys, kind, kinds in ((texts, str, "strings"), ((*_ENTRIES, _CHARTS), Mapping, "mappings")):
         for key in keys:
             value = kustomization.get(key)
             if value is not None and not (isinstance(value, list) and all(isinstance(entry, kind) for entry in value)):
-                yield PayloadText.CANNOT_BUILT_MUST_LIST(key=key, what=what)
+                yield PayloadText.CANNOT_BUILT_MUST_LIST(key=key, what=kinds)
     for key in PLUGIN_LISTS:
         if any("\n" in entry or _BRACES.search(entry) for entry in listed(kustomization, key)):
             yield PayloadText.INLINE_NOT_USED(key=key)

@@ -84,8 +84,8 @@ def wrong_approvals(holds: Iterable[Hold], before: FleetState, desired: Desired)
     may be meant for."""
     questions = [(removals.asked(hold), hold.answer is None) for hold in holds]
     questions += [(staged.asked(request), _waits(request, before.runs)) for request in before.approvals.values()]
-    asked = (question for question, _ in questions)
-    unmeant = approvals.unasked(asked, desired.approvals, desired.approvals_by_request)
+    every_question = (question for question, _ in questions)
+    unmeant = approvals.unasked(every_question, desired.approvals, desired.approvals_by_request)
     return approvals.wrong_approvals([question for question, waits in questions if waits], unmeant)
 
 

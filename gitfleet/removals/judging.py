@@ -143,8 +143,8 @@ def judge(request: JudgeRequest) -> Judgement:
     if not request.orphans and restored is None:
         return Judgement()
     by_entry: dict[str, list[Orphan]] = {}
-    wanted = request.after.wanted.has_anywhere
-    for orphan, entry in entries_of(request.orphans, request.before.holds.values(), wanted):
+    is_wanted = request.after.wanted.has_anywhere
+    for orphan, entry in entries_of(request.orphans, request.before.holds.values(), is_wanted):
         if orphan.kind is not OrphanKind.REQUESTED:
             by_entry.setdefault(entry, []).append(orphan)
     lists = _of_before(request, by_entry)

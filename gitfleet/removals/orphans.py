@@ -139,9 +139,9 @@ def removal_of(orphan: Orphan) -> Removal:
 
 
 def entries_of(
-    orphans: Iterable[Orphan], holds: Iterable[Hold], wanted: Callable[[Identity], bool] = lambda _: False
+    orphans: Iterable[Orphan], holds: Iterable[Hold], is_wanted: Callable[[Identity], bool] = lambda _: False
 ) -> Iterator[tuple[Orphan, str]]:
-    """Orphans with their entries. A dropped object that waits for an approval, and is `wanted` nowhere, also waits on a
+    """Orphans with their entries. A dropped object that waits for an approval, and is wanted nowhere, also waits on a
     cluster that leaves later."""
     since: dict[str, datetime] = {}
     waiting: dict[tuple[PlacementKey | None, Identity], str] = {}
@@ -153,5 +153,5 @@ def entries_of(
     for orphan in orphans:
         own, identity = removal_of(orphan).id, orphan.key.identity
         earlier = waiting.get((orphan.placement, identity)) if orphan.kind is OrphanKind.LEAVING else None
-        stays = earlier is not None and not wanted(identity) and (own not in since or since[earlier] < since[own])
+        stays = earlier is not None and not is_wanted(identity) and (own not in since or since[earlier] < since[own])
         yield orphan, earlier if stays and earlier is not None else own

@@ -33,8 +33,8 @@ def version_warnings(key: ObjectKey) -> list[Break]:
     row = BUILT_IN_KINDS.get((key.group, key.kind))
     if row is None or not is_kubernetes_group(key.group) or key.version not in row.all_versions:
         return []
-    rows = (row, *(other for other in BUILT_IN_KINDS.values() if other.kind == key.kind))
-    served = [_of(one, version) for one in rows for version in one.all_versions if _is_served(one, version)]
+    rows = (row, *(kind for kind in BUILT_IN_KINDS.values() if kind.kind == key.kind))
+    served = [_of(kind, version) for kind in rows for version in kind.all_versions if _is_served(kind, version)]
     if not served:
         return [(("apiVersion",), DesiredText.KIND_NO_LONGER_SERVED(kind=key.kind, release=RELEASE))]
     if _of(row, key.version) in served:
