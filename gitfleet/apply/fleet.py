@@ -33,6 +33,7 @@ from gitfleet.model.state import FleetState, Inventory, PlacementRecord
 from gitfleet.model.works import Work
 
 _COMPARISONS_PER_OBJECT: Final = 4
+_COMPARED: Final = tuple(f.name for f in fields(ApplyRequest) if f.compare and f.name != "live")
 
 
 Works = Mapping[str, tuple[Work, ...]]
@@ -285,9 +286,10 @@ def _by_cluster(operations: Iterable[Operation]) -> dict[str, list[Operation]]:
 def _same(a: ApplyRequest, b: ApplyRequest) -> bool:
     """Whether the same plan comes of both. Live objects count by the identity of their mapping: to compare each of them
     would cost what planning costs."""
-    names = (f.name for f in fields(ApplyRequest) if f.compare and f.name != "live")
-    is_same = (a.compared.ignored, a.compared.dry_runs) == (b.compared.ignored, b.compared.dry_runs)
-    return is_same and a.live is b.live and all(getattr(a, name) == getattr(b, name) for name in names)
+    if a.live is not b.live or (a.compared.ignored, a.compared.dry_runs) != (b.compared.ignored, b.compared.dry_runs):
+        return False
+    pairs = ((getattr(a, name), getattr(b, name)) for name in _COMPARED)
+    return all(old is new or old == new for old, new in pairs)  # most are one mapping, which `==` would go through
 
 
 def applied_manifests(

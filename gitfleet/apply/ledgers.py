@@ -125,8 +125,11 @@ def record_intended(inventory: Inventory, operations: Iterable[Operation]) -> In
     another placement stays that placement's until its object has been handed over. The same inventory is given back
     when nothing changes.
     """
+    recorded = [operation for operation in operations if operation.step or isinstance(operation, Create | Update)]
+    if not recorded:
+        return inventory
     entries = by_identity(inventory)
-    for operation in operations:
+    for operation in recorded:
         identity = operation.key.identity
         if isinstance(operation, Create | Update):
             entries[identity] = _intended(entries.get(identity), operation)
@@ -178,12 +181,16 @@ def settle_inventory(
     """
     contained = failures or Failures()
     shapes = Comparisons() if compared is None else compared
+    settling = [o for o in operations if isinstance(o, Release) or (isinstance(o, Keep) and _may_vanish_finished(o))]
+    outcomes = tuple(outcomes)
+    if not (settling or outcomes):
+        return inventory
     entries = by_identity(inventory)
-    for operation in operations:
+    for operation in settling:
         if isinstance(operation, Release):
             _drop(entries, operation)
             _note_kept(entries, operation.keeping, operation.key, is_kept=True)
-        elif isinstance(operation, Keep) and _may_vanish_finished(operation):
+        else:
             entry = entries.get(operation.key.identity)
             if entry is not None and entry.placement == operation.placement:
                 entries[operation.key.identity] = replace(entry, finished=True)
@@ -217,7 +224,7 @@ def _settle_one(outcome: Outcome, entries: dict[Identity, InventoryEntry], compa
 
 def _may_vanish_finished(operation: Keep) -> bool:
     """Whether a Job as applied is complete, so that the TTL of its manifest removes it (D43). Not one that failed."""
-    if operation.code is not KeepCode.IN_PLACE or operation.key.group_kind != _JOB:
+    if operation.code is not KeepCode.IN_PLACE or (operation.key.group, operation.key.kind) != _JOB:
         return False
     live, manifest = operation.live, operation.manifest
     if live is None or manifest is None or section(manifest.body, "spec").get("ttlSecondsAfterFinished") is None:

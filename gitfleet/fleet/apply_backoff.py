@@ -18,7 +18,7 @@ from gitfleet.fleet.texts import FleetText
 from gitfleet.formats.times import time_text
 from gitfleet.model.backoff import Curve
 from gitfleet.model.failures import Subject
-from gitfleet.model.operations import Create, Operation, Outcome, OutcomeCode, Update, Write
+from gitfleet.model.operations import Create, Outcome, OutcomeCode, Update, Write
 from gitfleet.ports.clock import Clock
 
 _Writes = Mapping[str, Sequence[Write]]
@@ -64,7 +64,7 @@ class ApplyBackoff:
     _applied: dict[tuple[str, Identity], _Applied] = field(default_factory=dict)
 
     def perform(
-        self, operations: Iterable[Operation], clock: Clock, perform: Callable[[_Writes], tuple[Outcome, ...]]
+        self, operations: Iterable[Write], clock: Clock, perform: Callable[[_Writes], tuple[Outcome, ...]]
     ) -> tuple[Outcome, ...]:
         """Perform what is to be written, by cluster; what has to wait has the outcome NotAsked, with the reason."""
         now = clock.monotonic()
@@ -73,7 +73,7 @@ class ApplyBackoff:
         for operation in operations:
             if isinstance(operation, Create | Update) and (applied := self._waiting(operation, now)):
                 waiting.append((operation, applied))
-            elif isinstance(operation, Write):
+            else:
                 writes.setdefault(operation.cluster, []).append(operation)
         self.next_at = min((applied.again for _, applied in waiting), default=None)
         outcomes = perform(writes) if writes else ()

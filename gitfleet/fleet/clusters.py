@@ -19,7 +19,7 @@ from gitfleet.fleet.texts import FleetText
 from gitfleet.fleet.workload_rollouts import WorkloadRollouts
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.observations import ClusterObservation
-from gitfleet.model.operations import Operation, Outcome, RolloutWrite, Write
+from gitfleet.model.operations import Outcome, Write
 from gitfleet.payload.encrypted_secrets import EncryptedSecrets
 from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader
 
@@ -71,17 +71,16 @@ class Clusters:
         return replace(inputs, observations=self.dry_runs.with_dry_runs(seen, inputs.now))
 
     def perform(
-        self, decision: Decision, operations: tuple[Operation, ...], make_sure: Callable[[], None]
+        self, decision: Decision, writes: tuple[Write, ...], make_sure: Callable[[], None]
     ) -> tuple[Outcome, ...]:
         """Carry out what has to be written, clusters side by side; `make_sure` raises LostRace once it is no more."""
-        writes = (o for o in (*operations, *decision.steps) if isinstance(o, Write | RolloutWrite))
-        self.observations.forget({write.cluster for write in writes})
+        self.observations.forget({write.cluster for write in (*writes, *decision.steps)})
         answered: tuple[Outcome, ...] = ()
         if self.pull is not None:
-            answered, operations = self.pull.perform(decision, operations, make_sure)
+            answered, writes = self.pull.perform(decision, writes, make_sure)
             decision = self.pull.without_steps(decision)
         perform = partial(self.encrypted.perform, partial(self.fanout.perform, decision.after.clusters))
-        outcomes = (*answered, *self.backoff.perform(operations, self.observations.clock, perform))
+        outcomes = (*answered, *self.backoff.perform(writes, self.observations.clock, perform))
         self.workloads.carry_out(self.fanout, decision, make_sure)
         return outcomes
 

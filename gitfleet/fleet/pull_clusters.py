@@ -32,7 +32,6 @@ from gitfleet.model.decisions import Decision
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import (
     Delete,
-    Operation,
     Outcome,
     RefusedStep,
     Write,
@@ -208,8 +207,8 @@ class PullClusters:
     # -- performing
 
     def perform(
-        self, decision: Decision, operations: tuple[Operation, ...], make_sure: Callable[[], None]
-    ) -> tuple[tuple[Outcome, ...], tuple[Operation, ...]]:
+        self, decision: Decision, operations: tuple[Write, ...], make_sure: Callable[[], None]
+    ) -> tuple[tuple[Outcome, ...], tuple[Write, ...]]:
         """Push to each cluster's branch what it is to do now; what the agents answered of it before, of the very
         delivery that stands there, and the operations on all other clusters.
 

@@ -22,14 +22,14 @@ from gitfleet.branches.steps import Step, SteppedCache, SteppedWriter
 from gitfleet.errors import LostRace
 from gitfleet.fleet.clusters import Clusters
 from gitfleet.fleet.unchanged_reconcile import UnchangedReconcile, unchanged_after
-from gitfleet.loop.results import ReconcileResult, clock_behind, lost_race, result_of
+from gitfleet.loop.results import ReconcileResult, Resting, clock_behind, lost_race, result_of
 from gitfleet.loop.texts import LoopText
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.events import Event
 from gitfleet.model.failures import Failure, Failures, Subject
 from gitfleet.model.observations import ClusterObservation
-from gitfleet.model.operations import Operation, Outcome, RolloutWrite, Write
+from gitfleet.model.operations import Operation, Outcome, Write
 from gitfleet.model.state import FleetState
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.publishers import Heads, Publisher, Report
@@ -105,6 +105,14 @@ class PushingPublisher(Pusher, Protocol):
     steps: ClassVar[tuple[Step, Step]]
 
 
+@dataclass(slots=True)
+class _LastPass:
+    """What the next pass need not work out again: `unchanged` is set after one that left nothing to do."""
+
+    unchanged: tuple[UnchangedReconcile, ReconcileResult, Report] | None = None
+    resting: Resting = field(default_factory=dict)
+
+
 @dataclass(slots=True, kw_only=True)
 class Driver:
     """Drives reconciles on one repository. `checkpoint` is called between steps (tests stop the process there);
@@ -121,7 +129,7 @@ class Driver:
     listen: Listener = lambda _: None
     configure: Callable[[FleetConfig], None] = lambda _: None
     memo: reconcile.Memo = reconcile.Memo()
-    _unchanged: tuple[UnchangedReconcile, ReconcileResult, Report] | None = None
+    _last: _LastPass = field(default_factory=_LastPass)
 
     @property
     def needed(self) -> tuple[str, ...]:
@@ -137,8 +145,8 @@ class Driver:
         self.checkpoint(Step.GATHERED)
         if (later := self.repository.states.written_after(now)) is not None:
             return clock_behind(inputs, heads.get(self.repository.branches.state), later)
-        if self._unchanged is not None:
-            unchanged, last, report = self._unchanged
+        if self._last.unchanged is not None:
+            unchanged, last, report = self._last.unchanged
             if unchanged.applies_to(inputs, due=self.clusters.is_due or inputs.has_news):
                 return self._published(last, replace(report, heads=heads))
         inputs, decided, (decision, operations) = self._decided(inputs)
@@ -148,11 +156,12 @@ class Driver:
             intent = self.publish(inputs.before, decision.after, state_head, decision.inputs, "intent")
             pushed = self.clock.monotonic() if intent.head != state_head else None
             self.checkpoint(Step.INTENT_PUBLISHED)
-            writes = (*operations, *decision.steps)
-            self._still_ours(intent.head, writes, pushed)
+            writes = tuple(operation for operation in operations if isinstance(operation, Write))
+            is_writing = bool(writes or decision.steps)
+            self._still_ours(intent.head, is_writing, pushed)
             self._emit(self.repository.states.events_between, inputs.before, decision.after)
-            sure = partial(self._still_ours, intent.head, writes)
-            outcomes = self.clusters.perform(decision, operations, sure)
+            sure = partial(self._still_ours, intent.head, is_writing)
+            outcomes = self.clusters.perform(decision, writes, sure)
             self.checkpoint(Step.PERFORMED)
             self._emit(status.events_of_outcomes, outcomes, decision.after)
             settled, failures = reconcile.settle(decision, operations, outcomes, self.clock.now(), self.memo)
@@ -168,7 +177,7 @@ class Driver:
         # Objects that were observed only after deciding are not in the inputs: then every reconcile decides again.
         repeatable = result.settled and not outcomes and not decided.unseen()
         memo = unchanged_after(inputs, report.state) if repeatable else None
-        self._unchanged = (memo, result, report) if memo is not None else None
+        self._last.unchanged = (memo, result, report) if memo is not None else None
         return self._published(result, report)
 
     def _result(
@@ -184,7 +193,9 @@ class Driver:
         failed = Failures((*decision.failures, *failures, *report.failures))
         steps, again_at = self.clusters.workloads.outcomes, self.clusters.backoff.next_at
         moved = changed or any(step.ok for step in steps)
-        result = result_of(decision, outcomes, report, failed, changed=moved, again_at=again_at)
+        result = result_of(
+            decision, outcomes, report, failed, changed=moved, again_at=again_at, resting=self._last.resting
+        )
         result = result.waiting_for((*self.clusters.waiting, *self.repository.desired_trees.waiting()))
         self.failures.report(failed.found)
         return replace(result, steps=steps)
@@ -305,16 +316,14 @@ class Driver:
         self._emit(lambda: events)
         self.failures.report(failures)
 
-    def _still_ours(
-        self, head: str | None, operations: tuple[Operation | RolloutWrite, ...], pushed: float | None = None
-    ) -> None:
+    def _still_ours(self, head: str | None, is_writing: bool, pushed: float | None = None) -> None:
         """LostRace when another process has moved the state branch since this one made sure of it: `pushed` is when it
         pushed its intent (a clock that never jumps), None when it decided that no state changes.
 
         What seems to be drift to a process that was late, or was delayed after its push, may be the newer commit
         that the other one rolled out.
         """
-        if not any(isinstance(operation, Write | RolloutWrite) for operation in operations):
+        if not is_writing:
             return
         sure = pushed is not None and self.clock.monotonic() - pushed <= _LONGEST_DELAY
         reader, state = self.repository.reader, self.repository.branches.state

@@ -9,6 +9,7 @@ from datetime import datetime
 from gitfleet import rollout
 from gitfleet.api.bindings import Binding, is_active
 from gitfleet.api.clusters import silent_from
+from gitfleet.api.placements import PlacementKey
 from gitfleet.branches.state_branch import Published
 from gitfleet.formats.sentences import more_than_first, named_briefly
 from gitfleet.formats.times import time_text
@@ -21,6 +22,8 @@ from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.rollout import staged
 
 log = logging.getLogger(__name__)
+Resting = dict[PlacementKey, tuple[PlacementRecord, RolloutPlan | None]]
+"""The placements that were found to wait for nothing, with what that follows from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,10 +91,11 @@ def result_of(
     *,
     changed: bool,
     again_at: datetime | None,
+    resting: Resting,
 ) -> ReconcileResult:
     """What a reconcile says of itself: `failed` is all that failed in it, `again_at` when something is applied again
     that waits."""
-    waiting = waiting_sentences(report.state, decision, failed)
+    waiting = waiting_sentences(report.state, decision, failed, resting)
     return ReconcileResult(
         commit=decision.inputs.desired.commit,
         state_head=report.head,
@@ -148,18 +152,24 @@ def _without_asking(record: PlacementRecord, plan: RolloutPlan | None, decision:
     return replace(record, bindings=tuple(binding for binding in record.bindings if binding.cluster not in asking))
 
 
-def waiting_sentences(state: FleetState, decision: Decision, failures: Failures) -> tuple[str, ...]:
+def waiting_sentences(state: FleetState, decision: Decision, failures: Failures, resting: Resting) -> tuple[str, ...]:
     """What failed, what each placement waits for, and that clusters are to be asked in the next pass, in a sentence
-    each. Of those that are known to be silent nothing else is expected."""
+    each. Of those that are known to be silent nothing else is expected. `resting` is kept from pass to pass."""
     rolling: list[str] = []
     for key, record in state.placements.items():
         plan = decision.plans.get(key)
+        last_record, last_plan = resting.get(key, (None, None))
+        if last_record is record and last_plan is plan:
+            continue
         moving = _without_asking(record, plan, decision)
         if lost := _left_by_runs(state, record):
             moving = replace(moving, bindings=tuple(binding for binding in moving.bindings if binding not in lost))
-        waits = failures.contain(Subject.of_placement(key), (), rollout.waiting_for, moving, plan)
-        rolling += waits
-        rolling += plan.waiting if plan is not None else ()
+        waits = failures.contain(Subject.of_placement(key), None, rollout.waiting_for, moving, plan)
+        sentences = (*(waits or ()), *(plan.waiting if plan is not None else ()))
+        resting.pop(key, None)
+        if waits is not None and moving is record and not sentences:
+            resting[key] = record, plan
+        rolling += sentences
     rolling += decision.waiting
     observations = decision.inputs.observations
     unasked = [

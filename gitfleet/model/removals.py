@@ -13,7 +13,10 @@ from gitfleet.model.texts import ModelText
 
 Content = Collection[Identity]
 ByCluster = Mapping[str, Content | None]
+Wishes = Mapping[PlacementKey, Content | None]
+"""What placements want on one cluster."""
 _NOTHING: Content = frozenset()
+_NO_WISH: Final[Wishes] = {}
 
 
 @dataclass(frozen=True)
@@ -38,13 +41,20 @@ class WantedObjects:
         content = self.of(placement, cluster)
         return content is None or identity in content
 
-    def on(self, cluster: str) -> Mapping[PlacementKey, Content | None]:
+    def on(self, cluster: str) -> Wishes:
         """What the placements that pick a cluster want there, by key."""
-        return self._by_cluster.get(cluster, {})
+        return self._by_cluster.get(cluster, _NO_WISH)
 
-    def later_on(self, cluster: str) -> Mapping[PlacementKey, Content | None]:
+    def later_on(self, cluster: str) -> Wishes:
         """The same of their newest content."""
-        return {key: clusters[cluster] for key, clusters in self.later.items() if cluster in clusters}
+        return self._later_by_cluster.get(cluster, _NO_WISH)
+
+    def sharing(self, last: WantedObjects) -> WantedObjects:
+        """The same: for a cluster on which the same is wanted as in the last one, `on` and `later_on` give the very
+        same mappings."""
+        vars(self)["_by_cluster"] = _by_cluster(self.placements, last.placements, last._by_cluster)
+        vars(self)["_later_by_cluster"] = _by_cluster(self.later, last.later, last._later_by_cluster)
+        return self
 
     def taker(self, owner: PlacementKey, cluster: str, identity: Identity) -> PlacementKey | None:
         """See `taker_of`."""
@@ -61,17 +71,40 @@ class WantedObjects:
         return identity in self._everywhere
 
     @cached_property
-    def _by_cluster(self) -> Mapping[str, Mapping[PlacementKey, Content | None]]:
-        by_cluster: dict[str, dict[PlacementKey, Content | None]] = {}
-        for key, clusters in sorted(self.placements.items()):
-            for cluster, content in clusters.items():
-                by_cluster.setdefault(cluster, {})[key] = content
-        return by_cluster
+    def _by_cluster(self) -> Mapping[str, Wishes]:
+        return _by_cluster(self.placements, {}, {})
+
+    @cached_property
+    def _later_by_cluster(self) -> Mapping[str, Wishes]:
+        return _by_cluster(self.later, {}, {})
 
     @cached_property
     def _everywhere(self) -> frozenset[Identity]:
         contents = {id(c): c for clusters in self.placements.values() for c in clusters.values() if c}
         return frozenset[Identity]().union(*contents.values(), *self.variants.values())
+
+
+def _by_cluster(
+    placements: Mapping[PlacementKey, ByCluster],
+    last: Mapping[PlacementKey, ByCluster],
+    last_by_cluster: Mapping[str, Wishes],
+) -> dict[str, Wishes]:
+    """What placements want by cluster, with the mappings of the last ones where these wanted the same."""
+    news: dict[str, dict[PlacementKey, Content | None]] = {}
+    gone: dict[str, set[PlacementKey]] = {}
+    for key in placements.keys() | last.keys():
+        old, new = last.get(key, {}), placements.get(key, {})
+        if old is not new:
+            for cluster in old.keys() - new.keys():
+                gone.setdefault(cluster, set()).add(key)
+            for cluster, content in new.items():
+                if cluster not in old or old[cluster] != content:
+                    news.setdefault(cluster, {})[key] = content
+    by_cluster = dict(last_by_cluster)
+    for cluster in news.keys() | gone.keys():
+        wants = {**by_cluster.get(cluster, {}), **news.get(cluster, {})}
+        by_cluster[cluster] = {key: wants[key] for key in sorted(wants.keys() - gone.get(cluster, ()))}
+    return by_cluster
 
 
 def taker_of(

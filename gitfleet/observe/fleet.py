@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TypeVar
+from functools import cached_property
+from typing import Final
 
 from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MemberCluster
@@ -41,20 +42,45 @@ def observe_clusters(
     return with_kept_objects(seen)
 
 
-W = TypeVar("W")
-ByCluster = Mapping[PlacementKey, Mapping[str, W]]
-"""What concerns each placement, by cluster."""
+@dataclass(frozen=True)
+class _OnCluster:
+    """What concerns one cluster."""
+
+    works: Sequence[Work]
+    operations: Sequence[Operation] = ()
+    outcomes: Sequence[Outcome] = ()
+
+    def of(self, key: PlacementKey) -> tuple[Work | None, Sequence[Operation], Sequence[Outcome]]:
+        """What of it concerns one placement."""
+        work, operations, outcomes = self._by_placement.get(key, (None, (), ()))
+        return work, operations, outcomes
+
+    @cached_property
+    def _by_placement(self) -> Mapping[PlacementKey, tuple[Work | None, list[Operation], list[Outcome]]]:
+        works = {work.placement: work for work in self.works}
+        sorted_: dict[PlacementKey, tuple[Work | None, list[Operation], list[Outcome]]] = {}
+        for operation in self.operations:
+            key = operation.placement
+            sorted_.setdefault(key, (works.get(key), [], []))[1].append(operation)
+        for outcome in self.outcomes:
+            key = outcome.operation.placement
+            sorted_.setdefault(key, (works.get(key), [], []))[2].append(outcome)
+        return {key: (work, [], []) for key, work in works.items()} | sorted_
+
+
+_NOTHING: Final = _OnCluster(())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """One observation of the fleet, by placement and cluster, so that each placement is observed by itself."""
+    """One observation of the fleet, by cluster. `changed` are the clusters of which anything else was seen than the
+    `last` time."""
 
-    works: ByCluster[Work]
-    operations: ByCluster[Sequence[Operation]]
-    outcomes: ByCluster[Sequence[Outcome]]
+    clusters: Mapping[str, _OnCluster]
     observations: Mapping[str, ClusterObservation]
     checks: Checks = field(default_factory=lambda: NO_CHECKS)
+    last: Seen | None = None
+    changed: Collection[str] = ()
 
     @classmethod
     def of(
@@ -65,29 +91,46 @@ class Seen:
         observations: Mapping[str, ClusterObservation],
         checks: Checks = NO_CHECKS,
     ) -> Seen:
-        """Sort what concerns the whole fleet by placement and cluster."""
-        planned: dict[PlacementKey, dict[str, list[Operation]]] = {}
+        """Sort what concerns the whole fleet by cluster; nothing of a cluster that is not observed matters."""
+        planned: dict[str, list[Operation]] = {name: [] for name in observations}
+        done: dict[str, list[Outcome]] = {name: [] for name in observations}
         for operation in operations:
-            planned.setdefault(operation.placement, {}).setdefault(operation.cluster, []).append(operation)
-        done_by_cluster: dict[PlacementKey, dict[str, list[Outcome]]] = {}
+            if operation.cluster in planned:
+                planned[operation.cluster].append(operation)
         for outcome in outcomes:
-            done = outcome.operation
-            done_by_cluster.setdefault(done.placement, {}).setdefault(done.cluster, []).append(outcome)
-        placed: dict[PlacementKey, dict[str, Work]] = {}
-        for cluster_works in works.values():
-            for work in cluster_works:
-                placed.setdefault(work.placement, {})[work.cluster] = work
-        return cls(works=placed, operations=planned, outcomes=done_by_cluster, observations=observations, checks=checks)
+            if outcome.operation.cluster in done:
+                done[outcome.operation.cluster].append(outcome)
+        clusters = {name: _OnCluster(works.get(name, ()), planned[name], done[name]) for name in observations}
+        return cls(clusters=clusters, observations=observations, checks=checks)
 
-    def equals_for(self, record: PlacementRecord, previous: Seen) -> bool:
-        """Whether both observations are the same for a placement, so that nothing has to be observed again."""
-        key = record.placement.key
-        return (
-            self.checks == previous.checks
-            and self.works.get(key) == previous.works.get(key)
-            and self.operations.get(key) == previous.operations.get(key)
-            and self.outcomes.get(key) == previous.outcomes.get(key)
-            and all(self._reachability(b.cluster) == previous._reachability(b.cluster) for b in record.bindings)
+    def since(self, last: Seen | None) -> Seen:
+        """The same with what was seen the last time."""
+        if last is None:
+            return replace(self, last=None)
+        old = last.clusters
+        clusters = {name: old[name] if old.get(name) == new else new for name, new in self.clusters.items()}
+        changed = {
+            name
+            for name, new in clusters.items()
+            if new is not old.get(name) or self._reachability(name) != last._reachability(name)
+        }
+        return replace(self, clusters=clusters, last=replace(last, last=None), changed=changed)
+
+    def of_binding(self, binding: Binding) -> tuple[Work | None, Sequence[Operation], Sequence[Outcome]]:
+        """What concerns a binding."""
+        return self.clusters.get(binding.cluster, _NOTHING).of(binding.placement)
+
+    def is_as_last(self, record: PlacementRecord) -> bool:
+        """Whether all is as it was seen the last time for a placement, so that nothing has to be observed again. What
+        is not observed now changes nothing."""
+        last = self.last
+        if last is None or self.checks != last.checks:
+            return False
+        moved = [binding for binding in record.bindings if binding.cluster in self.changed] if self.changed else []
+        return all(
+            self._reachability(binding.cluster) == last._reachability(binding.cluster)
+            and self.of_binding(binding) == last.of_binding(binding)
+            for binding in moved
         )
 
     def _reachability(self, cluster: str) -> tuple[bool, str] | None:
@@ -103,7 +146,6 @@ def observe_bindings(record: PlacementRecord, seen: Seen, now: datetime, failure
     if not seen.observations:
         return record.bindings
     key = record.placement.key
-    works, plans, done = seen.works.get(key, {}), seen.operations.get(key, {}), seen.outcomes.get(key, {})
 
     def observed(binding: Binding) -> Binding:
         cluster = binding.cluster
@@ -111,9 +153,7 @@ def observe_bindings(record: PlacementRecord, seen: Seen, now: datetime, failure
         if observation is None or not observation.attempted:
             return binding
         cluster_seen = ClusterSeen(
-            works.get(cluster),
-            plans.get(cluster, ()),
-            done.get(cluster, ()),
+            *seen.clusters[cluster].of(key),
             None if observation.reachable else observation.error,
             seen.checks,
         )

@@ -75,7 +75,7 @@ def _decide(
     state = replace(before, clusters=clusters, left_behind={})
     state = replace(state, left_out=rollout.long_silent(clusters, now, tree.config.rollout_unreachable))
     seen_works, rendered = works.render_fleet(state, memo.works, failures, policy)
-    state, gate, gate_memo = gate_before(state, seen_works, memo.gate, failures)
+    state, gate, gate_memo = gate_before(state, rendered.works, memo.gate, failures)
     going = apply.Going(rollout.removals(clusters, before.placements, before.inventory, failures), gate)
     works_of = as_before(inputs, seen_works, rollouts, failures)
     operations, planned = apply.plan_fleet(state, works_of, inputs.observations, going, memo.plans, failures)
@@ -88,7 +88,7 @@ def _decide(
     after = replace(after, overrides=shared.override_snapshots, evictions=evictions)
     works_after, rendered, after = _rendered(after, placements, shared, rendered, failures)
     after, rolling = with_rollouts(after, (seen_works, works_after), inputs, rollouts, shared.gates, failures)
-    after, gate_memo = with_wanted(after, shared.overrides, works_after, gate_memo, failures)
+    after, gate_memo = with_wanted(after, shared.overrides, rendered.works, gate_memo, failures)
     reported = (*faults, *status.faults_of(failures, after, tree), *_warnings(shared, placements, after))
     after = replace(after, faults=tree.faults + listed(reported))
     decision = Decision(
@@ -184,10 +184,12 @@ def settle(
     inventory = rollout.release_left(settled, after.clusters, held, now)
     left_behind = apply.left_behind(after.inventory, inventory, outcomes, decision.inputs.observations)
     seen = observe.Seen.of(decision.works, operations, outcomes, decision.touched(outcomes), config.checks)
+    seen = seen.since(memo.placements.seen)
     owners = rollout.owners_of(after.placements, inventory, failures)
     records: dict[PlacementKey, PlacementRecord] = {}
     for key, old in after.placements.items():
-        record = failures.contain(Subject.of_placement(key), old, settle_placement, old, seen, owners, now, failures)
+        args = old, seen, owners, now, failures, memo.placements
+        record = failures.contain(Subject.of_placement(key), old, settle_placement, *args)
         if record is not None:
             records[key] = record
     clusters = rollout.without_left(after.clusters, records, inventory, failures)

@@ -77,9 +77,17 @@ class PlacementsMemo:
 
     def still_applies(self, record: PlacementRecord, seen: observe.Seen, shared: Shared) -> bool:
         """Whether the same was seen of a placement, and selecting and scheduling it again changes nothing."""
-        if self.seen is None or not seen.equals_for(record, self.seen):
+        if not seen.is_as_last(record):
             return False
         return record.placement.deleting is not None or _schedule(record, shared) == _Scheduled(record)
+
+    def is_settled(self, record: PlacementRecord, seen: observe.Seen) -> bool:
+        """Whether a record lasts as it was decided, and nothing else was seen of it since: what was seen of it then
+        changed nothing."""
+        decided = self.decided.get(record.placement.key)
+        if decided is None or not decided.lasting or decided.record is not record:
+            return False
+        return seen.is_as_last(record) and all(binding.deleting is None for binding in record.bindings)
 
 
 def decide_placements(
@@ -91,7 +99,7 @@ def decide_placements(
 ) -> PlacementsMemo:
     """The decision on each placement, with all that it was made of; `memo` saves those that nothing changed for."""
     facts = shared.facts()
-    last = memo if memo.facts == facts else PlacementsMemo()
+    last, seen = memo if memo.facts == facts else PlacementsMemo(), seen.since(memo.seen)
     made: dict[PlacementKey, Decided] = {}
     ordered = failures.contain(Subject("FleetState", ""), [*placements], shared.ordered, placements)
     for key in ordered:
@@ -99,7 +107,7 @@ def decide_placements(
         runs = decision.runs.runs if decision.runs is not None else shared.runs.unfinished(key)
         shared.decided[key] = decision.record, runs
     decided = {key: made[key] for key in placements}
-    return PlacementsMemo(facts=facts, seen=seen, decided=decided)
+    return PlacementsMemo(facts=facts, seen=seen.since(None), decided=decided)
 
 
 def _decide_one(
@@ -249,9 +257,16 @@ def _awaiting_namespace(record: PlacementRecord, shared: Shared) -> frozenset[st
 
 
 def settle_placement(
-    old: PlacementRecord, seen: observe.Seen, owners: rollout.Owners, now: datetime, failures: Failures
+    old: PlacementRecord,
+    seen: observe.Seen,
+    owners: rollout.Owners,
+    now: datetime,
+    failures: Failures,
+    memo: PlacementsMemo,
 ) -> PlacementRecord | None:
     """The record after what was done; None when it was deleted and nothing of it is left."""
+    if memo.is_settled(old, seen):
+        return old
     bindings = rollout.retire_bindings(observe.observe_bindings(old, seen, now, failures), owners)
     if bindings is not old.bindings:
         old = status.with_conditions(replace(old, bindings=bindings), None, now)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import NamedTuple
 
 from gitfleet import works
@@ -20,7 +19,8 @@ from gitfleet.model.removals import ByCluster, WantedObjects
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.works import Work
 
-Works = Mapping[str, tuple[Work, ...]]
+Works = Mapping[PlacementKey, Mapping[str, Work]]
+"""The works of each placement, by cluster."""
 Deletions = Callable[[str], frozenset[Identity]]
 
 
@@ -30,11 +30,10 @@ _Contents = tuple[ByCluster, ByCluster, Collection[Identity]]
 
 @dataclass(frozen=True, slots=True)
 class WantedMemo:
-    """The result of the pass before with all that it follows from."""
+    """The result of the pass before with all that it follows from: for the fleet, and for each placement."""
 
     facts: tuple[object, ...] = ()
-    records: Mapping[PlacementKey, PlacementRecord] = field(default_factory=dict)
-    contents: Mapping[PlacementKey, _Contents] = field(default_factory=dict)
+    contents: Mapping[PlacementKey, tuple[tuple[object, ...], _Contents]] = field(default_factory=dict)
     objects: WantedObjects = WantedObjects()
 
 
@@ -44,30 +43,36 @@ def wanted_objects(
     """By placement and cluster the objects of the content that the cluster is heading for, without those that
     `overrides` delete there. `rendered` are the works of the state. A placement that cannot be read, or of which
     deciding failed, wants all that it owns."""
-    facts = (overrides, state.runs, state.quarantines, state.clusters, rendered)
-    unchanged = facts == memo.facts
-    names = {key: snapshots for key, snapshots in _run_snapshots(state).items() if key in state.placements}
-    works_of = _by_placement(rendered)
-    contents: dict[PlacementKey, _Contents] = {}
+    facts = (overrides, {name: cluster.labels for name, cluster in state.clusters.items()})
+    before = memo.contents if facts == memo.facts else {}
+    runs, quarantined = _run_snapshots(state), _quarantined(state)
+    made: dict[PlacementKey, tuple[tuple[object, ...], _Contents]] = {}
+    owned: dict[PlacementKey, _Contents] = {}
     for key, record in state.placements.items():
-        if unchanged and memo.records.get(key) is record:
-            contents[key] = memo.contents[key]
-            continue
         subject = Subject.of_placement(key)
-        headings = _Headings(record, state, overrides, names.get(key, {}), works_of.get(key, {}))
-        owned: _Contents = {binding.cluster: None for binding in record.bindings}, {}, ()
-        content = failures.contain(subject, owned, headings.all)
-        contents[key] = owned if subject in failures else content
-    if unchanged and len(contents) == len(memo.records) and all(contents[k] is memo.contents.get(k) for k in contents):
+        own_facts = record, runs.get(key, {}), quarantined.get(key, frozenset()), rendered.get(key, {})
+        previous = before.get(key)
+        if previous is not None and previous[0] == own_facts and subject not in failures:
+            made[key] = previous
+            continue
+        headings = _Headings(record, state, overrides, *own_facts[1:])
+        all_owned: _Contents = {binding.cluster: None for binding in record.bindings}, {}, ()
+        content = failures.contain(subject, all_owned, headings.all)
+        if subject in failures:
+            owned[key] = all_owned
+        else:
+            made[key] = own_facts, content
+    if not owned and made.keys() == before.keys() and all(made[key] is before[key] for key in made):
         return memo.objects, memo
+    contents = {key: owned[key] if key in owned else made[key][1] for key in state.placements}
     objects = _without_given_away(
         WantedObjects(
             {key: clusters for key, (clusters, _, _) in contents.items()},
             {key: later for key, (_, later, _) in contents.items() if later},
             {key: variants for key, (_, _, variants) in contents.items() if variants},
         )
-    )
-    return objects, WantedMemo(facts, state.placements, contents, objects)
+    ).sharing(memo.objects)
+    return objects, WantedMemo(facts, made, objects)
 
 
 def _without_given_away(objects: WantedObjects) -> WantedObjects:
@@ -100,6 +105,7 @@ class _Headings:
     state: FleetState
     overrides: tuple[OverrideSnapshot, ...]
     runs: Mapping[str, tuple[str, ChosenVariants]]
+    quarantined: Collection[str]
     works: Mapping[str, Work]
     variants: dict[str, SnapshotVariants] = field(default_factory=dict)
     contents: dict[tuple[str, ChosenVariants], _Content] = field(default_factory=dict)
@@ -131,10 +137,9 @@ class _Headings:
 
     def _newest(self) -> ResourceSnapshot | None:
         """The newest content that is not quarantined; the newest one where all are."""
-        key = self.record.placement.key
-        bad = {q.digest for q in self.state.quarantines.values() if q.placement == key and not q.lifted}
         snapshots = reversed(self.record.resource_snapshots)
-        return next((snapshot for snapshot in snapshots if snapshot.hash not in bad), self.record.latest_resources)
+        good = (snapshot for snapshot in snapshots if snapshot.hash not in self.quarantined)
+        return next(good, self.record.latest_resources)
 
     def _on(self, binding: Binding, newest: ResourceSnapshot | None) -> Collection[Identity] | None:
         """The objects that a cluster is heading for; None where it wants all that it has. A cluster that has the
@@ -198,8 +203,10 @@ def _run_snapshots(state: FleetState) -> dict[PlacementKey, dict[str, tuple[str,
     return snapshots
 
 
-def _by_placement(rendered: Works) -> dict[PlacementKey, dict[str, Work]]:
-    works_of: dict[PlacementKey, dict[str, Work]] = {}
-    for work in chain.from_iterable(rendered.values()):
-        works_of.setdefault(work.placement, {})[work.cluster] = work
-    return works_of
+def _quarantined(state: FleetState) -> dict[PlacementKey, frozenset[str]]:
+    """The digests of the content of each placement that is quarantined."""
+    digests: dict[PlacementKey, frozenset[str]] = {}
+    for quarantine in state.quarantines.values():
+        if not quarantine.lifted:
+            digests[quarantine.placement] = digests.get(quarantine.placement, frozenset()) | {quarantine.digest}
+    return digests

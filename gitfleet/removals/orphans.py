@@ -7,10 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from itertools import chain
 from typing import Final
 
-from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.holds import Hold, Removal, RemovalKind
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Identity, ObjectKey
@@ -55,32 +53,30 @@ class OrphansRequest:
 
 @dataclass(frozen=True, slots=True)
 class OrphansMemo:
-    """The orphans of the pass before, by cluster, each with the inventory and the wanted objects that they follow
-    from."""
+    """What the pass before saw of the fleet and of each cluster on which it found no orphan."""
 
-    request: OrphansRequest | None = None
-    clusters: Mapping[str, tuple[Inventory, MemberCluster | None, tuple[Orphan, ...]]] = field(default_factory=dict)
+    facts: tuple[object, ...] = ()
+    without: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
 
 
 def orphans_of(request: OrphansRequest, memo: OrphansMemo) -> tuple[tuple[Orphan, ...], OrphansMemo]:
     """All orphans, by cluster and object. Objects that must be kept, and those that are abandoned, are none: they are
-    released."""
-    last = memo.request
-    is_unchanged = last is not None and (
-        request.state.wanted is last.state.wanted
-        and (request.commit, request.evicted, request.state.placements)
-        == (last.commit, last.evicted, last.state.placements)
-    )
-    previous = memo.clusters if is_unchanged else {}
-    clusters: dict[str, tuple[Inventory, MemberCluster | None, tuple[Orphan, ...]]] = {}
-    for name, owned in request.state.inventory.items():
-        cluster = request.state.clusters.get(name)
-        last_owned, last_cluster, orphans = previous.get(name, (None, None, ()))
-        if last_owned is not owned or last_cluster is not cluster:
-            orphans = tuple(_on_cluster(name, owned, request))
-        clusters[name] = owned, cluster, orphans
-    by_cluster = (orphans for _, _, orphans in clusters.values())
-    return tuple(chain.from_iterable(by_cluster)), OrphansMemo(request, clusters)
+    released. A cluster without orphans is looked at again once anything is known, owned or wanted otherwise there."""
+    state, wants = request.state, request.state.wanted
+    keepers = {k for k, r in state.placements.items() if r.placement.strategy.delete_propagation_policy.keeps_objects}
+    facts = frozenset(state.placements), frozenset(wants.placements), keepers
+    previous = memo.without if facts == memo.facts else {}
+    orphans, without = list[Orphan](), dict[str, tuple[object, ...]]()
+    for name, owned in state.inventory.items():
+        seen = owned, state.clusters.get(name), wants.on(name), wants.later_on(name)
+        last = previous.get(name)
+        if last is None or any(old is not new for old, new in zip(last, seen, strict=True)):
+            on_cluster = tuple(_on_cluster(name, owned, request))
+            orphans += on_cluster
+            if on_cluster:
+                continue
+        without[name] = seen
+    return tuple(orphans), OrphansMemo(facts, without)
 
 
 def _on_cluster(name: str, owned: Inventory, request: OrphansRequest) -> Iterator[Orphan]:

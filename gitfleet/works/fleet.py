@@ -40,20 +40,26 @@ class MadeOf(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A placement's works by cluster, each with what it was made of, and the record that named them."""
+    """A placement's works by cluster, what each was made of, and the record that named them."""
 
     record: PlacementRecord
-    works: Mapping[str, tuple[MadeOf, Work]]
+    works: Mapping[str, Work]
+    made_of: Mapping[str, MadeOf]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorksMemo:
-    """The works that were rendered last, for these clusters and overrides."""
+    """The works that were rendered last, for clusters with these labels and for these overrides."""
 
-    clusters: Mapping[str, MemberCluster] = field(default_factory=dict)
+    labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     overrides: Mapping[OverrideKey, tuple[OverrideSnapshot, ...]] = field(default_factory=dict)
     placements: Mapping[PlacementKey, Rendered] = field(default_factory=dict)
     policy: PlacingPolicy = USUAL_POLICY
+
+    @property
+    def works(self) -> dict[PlacementKey, Mapping[str, Work]]:
+        """The works of each placement, by cluster: the same mapping again for the same works."""
+        return {key: rendered.works for key, rendered in self.placements.items()}
 
 
 def render_fleet(
@@ -65,26 +71,21 @@ def render_fleet(
     an `error`, so that nothing of it is applied and nothing removed. `policy` says what overrides may add to envelopes.
     """
     overrides = CompiledOverrides((s for snapshots in state.overrides.values() for s in snapshots), policy)
-    same_fleet = (memo.clusters, memo.overrides, memo.policy) == (state.clusters, state.overrides, policy)
+    labels = {name: cluster.labels for name, cluster in state.clusters.items()}
+    same_fleet = (memo.labels, memo.overrides, memo.policy) == (labels, state.overrides, policy)
     texts: EnvelopeTexts = {}
     placements: dict[PlacementKey, Rendered] = {}
     works: dict[str, list[Work]] = {}
     for key, record in state.placements.items():
-        previous = memo.placements.get(key)
-        if previous is not None and previous.record is record and same_fleet:
-            placements[key] = previous
-            rendered: Iterable[tuple[MadeOf, Work]] = previous.works.values()
-        else:
-            before = previous.works if previous is not None else {}
-            args = record, state.clusters, (overrides, texts), before
-            made_now = failures.contain(Subject.of_placement(key), None, _works_of, *args)
-            if made_now is None:
-                continue
-            rendered = made_now
-            placements[key] = Rendered(record, {work.cluster: (made, work) for made, work in rendered})
-        for _, work in rendered:
-            works.setdefault(work.cluster, []).append(work)
-    memo = WorksMemo(clusters=state.clusters, overrides=state.overrides, placements=placements, policy=policy)
+        rendered = memo.placements.get(key)
+        if rendered is None or rendered.record is not record or not same_fleet:
+            args = record, state.clusters, (overrides, texts), rendered
+            rendered = failures.contain(Subject.of_placement(key), None, _works_of, *args)
+        if rendered is not None:
+            placements[key] = rendered
+            for cluster, work in rendered.works.items():
+                works.setdefault(cluster, []).append(work)
+    memo = WorksMemo(labels=labels, overrides=state.overrides, placements=placements, policy=policy)
     return {name: tuple(works[name]) for name in sorted(works)}, memo
 
 
@@ -92,24 +93,26 @@ def _works_of(
     record: PlacementRecord,
     clusters: Mapping[str, MemberCluster],
     shared: tuple[CompiledOverrides, EnvelopeTexts],
-    memo: Mapping[str, tuple[MadeOf, Work]],
-) -> list[tuple[MadeOf, Work]]:
+    before: Rendered | None,
+) -> Rendered:
     overrides, texts = shared
     named = {snapshot.name: snapshot for snapshot in record.resource_snapshots}
-    works: list[tuple[MadeOf, Work]] = []
     variants = {name: SnapshotVariants(snapshot) for name, snapshot in named.items()}
+    works: dict[str, Work] = {}
+    made_of: dict[str, MadeOf] = {}
     for binding in record.bindings:
-        snapshot = named.get(binding.resource_snapshot or "")
-        cluster = clusters.get(binding.cluster)
+        name, snapshot = binding.cluster, named.get(binding.resource_snapshot or "")
+        cluster = clusters.get(name)
         if snapshot is None or cluster is None or binding.deleting is not None:
             continue
-        made_of = _made_of(binding, snapshot, overrides, cluster)
-        previous = memo.get(binding.cluster)
-        if previous is None or previous[0] != made_of:
+        made_of[name] = _made_of(binding, snapshot, overrides, cluster)
+        if before is not None and before.made_of.get(name) == made_of[name]:
+            works[name] = before.works[name]
+        else:
             chosen, member = variants[snapshot.name].of(binding.variants), as_rolled_out(cluster, binding)
-            previous = (made_of, render_work(binding, chosen, overrides, member, texts))
-        works.append(previous)
-    return works
+            works[name] = render_work(binding, chosen, overrides, member, texts)
+    is_same = before is not None and before.works == works
+    return Rendered(record, before.works if before is not None and is_same else works, made_of)
 
 
 def _made_of(

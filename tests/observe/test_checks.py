@@ -141,6 +141,6 @@ def test_another_check_is_another_observation() -> None:
     one, same, other = (
         Seen.of({}, [], [], UP, check("example.com/Foo", available=text)) for text in ("true", "true", "false")
     )
-    equal = [one.equals_for(record(), seen) for seen in (same, other, without)]
+    equal = [one.since(seen).is_as_last(record()) for seen in (same, other, without)]
     assert equal == [True, False, False]
     assert GroupKind("example.com", "Foo") in one.checks

@@ -57,12 +57,13 @@ def test_what_concerns_the_fleet_is_sorted_by_placement_and_cluster() -> None:
     done, failed = done_by_cluster(create(CM)), done_by_cluster(create(CM), ok=False, code=OutcomeCode.INVALID)
     elsewhere = done_by_cluster(replace(create(CM), cluster="c2", placement=OTHER))
     found = Seen.of({"c1": (mine, others), "c2": (there,)}, plans, [done, elsewhere, failed], UP)
-    assert found == Seen(
-        works={WEB: {"c1": mine, "c2": there}, OTHER: {"c1": others}},
-        operations={WEB: {"c1": [KEPT, second], "c2": [plans[2]]}, OTHER: {"c1": [plans[1]]}},
-        outcomes={WEB: {"c1": [done, failed]}, OTHER: {"c2": [elsewhere]}},
-        observations=UP,
-    )
+    sorted_ = {(key, name): found.clusters[name].of(key) for key in (WEB, OTHER) for name in UP}
+    assert sorted_ == {
+        (WEB, "c1"): (mine, [KEPT, second], [done, failed]),
+        (WEB, "c2"): (there, [plans[2]], []),
+        (OTHER, "c1"): (others, [plans[1]], []),
+        (OTHER, "c2"): (None, [], [elsewhere]),
+    }
 
 
 FAILED = done_by_cluster(create(CM), ok=False, code=OutcomeCode.INVALID)
@@ -78,7 +79,7 @@ LIVE = replace(UP["c2"], live={CM.key: None})
         ({"outcomes": [FAILED]}, False),
         ({"observations": {**UP, "c1": DOWN}}, False),
         ({"observations": {**UP, "c1": replace(UP["c1"], error="not ready")}}, False),
-        ({"observations": {"c1": UP["c1"]}}, False),
+        ({"observations": {"c1": UP["c1"]}}, True),
         ({"observations": {**UP, "c2": LIVE}}, True),
         ({"observations": {**UP, "c3": DOWN}}, True),
         ({"works": {"c1": (work(CM), work(placement=OTHER))}}, True),
@@ -87,10 +88,11 @@ LIVE = replace(UP["c2"], live={CM.key: None})
     ],
 )
 def test_which_observations_are_the_same_for_a_placement(parts: dict[str, Any], same: bool) -> None:
-    """Its own works, operations and outcomes count, and whether its clusters answer."""
+    """Its own works, operations and outcomes count, and whether its clusters answer; one that is not observed changes
+    nothing."""
     base = record(binding(), binding(cluster="c2"))
-    assert seen().equals_for(base, seen(**parts)) is same
-    assert seen(**parts).equals_for(base, seen()) is same
+    assert seen(**parts).since(seen()).is_as_last(base) is same
+    assert not seen(**parts).is_as_last(base), "nothing was seen before"
 
 
 def test_each_binding_is_told_what_was_seen_of_its_own_cluster() -> None:

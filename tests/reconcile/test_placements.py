@@ -446,14 +446,14 @@ def test_a_settled_placement_is_gone_when_nothing_of_it_is_left(deleting: dateti
     for record, inventory, left in ((old, {}, ["c1", "c2"]), (given_up, owned, ["c1"]), (given_up, {}, [])):
         failures = Failures()
         owners = owners_of({WEB: record}, inventory, failures)
-        found = settle_placement(record, NOTHING, owners, LATER, failures)
+        found = settle_placement(record, NOTHING, owners, LATER, failures, PlacementsMemo())
         if deleting is not None and not left:
             assert found is None
             continue
         assert found is not None and [b.cluster for b in found.bindings] == left
         assert (found is record) is (left == ["c1", "c2"])
     failures = Failures()
-    seen = settle_placement(old, failed_on("c1"), {}, LATER, failures)
+    seen = settle_placement(old, failed_on("c1"), {}, LATER, failures, PlacementsMemo())
     assert seen is not None and seen is not old and not failures.found
     assert [c.last_transition_time for c in seen.conditions if c.status is Status.FALSE] == [LATER]
 

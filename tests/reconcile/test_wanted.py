@@ -97,7 +97,7 @@ def names(wanted: WantedObjects) -> dict[str, str]:
 
 def found(state: FleetState, *overrides: OverrideSnapshot, works: Any = (), failures: Failures | None = None) -> Any:
     """What is wanted."""
-    rendered = {one.cluster: (one,) for one in works}
+    rendered = {WEB: {one.cluster: one for one in works}}
     return wanted_objects(state, overrides, rendered, WantedMemo(), failures or Failures())[0]
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from gitfleet.api.objects import Manifest
+from gitfleet.api.inventory import InventoryEntry
+from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation, RolloutStrategy
 from gitfleet.model.state import FleetState
@@ -123,11 +125,29 @@ def test_a_new_hash_of_a_generator_asks_for_the_old_object_to_go(
     assert one == Orphan("c1", WEB, old.key, kind)
 
 
-def test_only_clusters_of_which_something_changed_are_looked_at_again() -> None:
-    state = wanting(HAS, {WEB: everywhere(A)})
-    first, memo = orphans_of(OrphansRequest(state=state), OrphansMemo())
-    fewer = replace(state, inventory={**state.inventory, "c2": {A.key: state.inventory["c2"][A.key]}})
-    again, _ = orphans_of(OrphansRequest(state=fewer), memo)
-    assert found(again) == {"c1 b": DROPPED} and again[0] is first[0]
-    other, _ = orphans_of(OrphansRequest(state=state, commit="another"), memo)
-    assert other == first and other[0] is not first[0], "what the newest content has follows from the commit"
+class Looks(dict[ObjectKey, InventoryEntry]):
+    """What a cluster owns, and how often all of it was looked at."""
+
+    count = 0
+
+    def items(self) -> Any:
+        """The entries."""
+        self.count += 1
+        return super().items()
+
+
+def test_a_cluster_without_orphans_is_looked_at_again_once_anything_changed_there() -> None:
+    looks = {name: Looks(owned) for name, owned in HAS.inventory.items()}
+    state = wanting(replace(HAS, inventory=looks), {WEB: {"c1": (A,), "c2": (A, B)}})
+    request = OrphansRequest(state=state)
+    first, memo = orphans_of(request, OrphansMemo())
+    again, memo = orphans_of(request, memo)
+    assert again == first and found(first) == {"c1 b": WITHDRAWN}
+    assert [looks[name].count for name in CLUSTERS] == [2, 1], "kinds follow from much else"
+    moved = replace(state, clusters={**state.clusters, "c2": replace(state.clusters["c2"], labels={"a": "b"})})
+    unwanted = replace(state, wanted=wanting(state, {WEB: {"c1": (A, B), "c2": (A,)}}).wanted)
+    unknown = wanting(replace(state, placements={}), {})
+    for changed_, orphans in ((moved, {"c1 b": WITHDRAWN}), (unwanted, {"c2 b": WITHDRAWN}), (unknown, {})):
+        before = looks["c2"].count
+        assert found(orphans_of(OrphansRequest(state=changed_), memo)[0]) == orphans
+        assert looks["c2"].count == before + 1

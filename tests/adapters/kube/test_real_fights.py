@@ -13,7 +13,7 @@ from gitfleet.api.objects import Manifest
 from gitfleet.apply import ApplyRequest, plan_apply, settle_inventory
 from gitfleet.apply.texts import ApplyText
 from gitfleet.fleet.apply_backoff import ApplyBackoff
-from gitfleet.model.operations import Operation, Outcome, OutcomeCode, Update
+from gitfleet.model.operations import Operation, Outcome, OutcomeCode, Update, Write
 from gitfleet.model.state import Inventory
 from gitfleet.simulation.clock import ManualClock
 from tests import builders as make
@@ -43,7 +43,8 @@ class Fight:
             known_namespaces=seen.namespaces,
         )
         plan = plan_apply(request)
-        outcomes = self.repeats.perform(plan, self.clock, lambda writes: tuple(self._performed(writes)))
+        writes = [operation for operation in plan if isinstance(operation, Write)]
+        outcomes = self.repeats.perform(writes, self.clock, lambda writes: tuple(self._performed(writes)))
         self.inventory = settle_inventory(self.inventory, outcomes, plan)
         return plan, outcomes
 
