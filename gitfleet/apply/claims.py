@@ -154,7 +154,7 @@ def index_claims(request: ApplyRequest) -> Claims:
             definition.kind: m.key
             for work in works.values()
             for m in work.manifests
-            if m.key.group_kind == CRD and (definition := definition_of(m.body))
+            if (m.key.group, m.key.kind) == CRD and (definition := definition_of(m.body))
         },
     )
     holders, awaited = _owned(claims)

@@ -83,6 +83,8 @@ def _in_place(work: Work, planned: list[Operation], claims: Claims) -> WorkInPla
 def _by_rollouts(work: Work, claims: Claims) -> dict[Identity, RolloutFields]:
     """What rollouts set in the objects of a work."""
     identities, by_rollouts = claims.rendered[work.placement], claims.request.compared.ignored.by_rollouts
+    if not by_rollouts:
+        return {}
     return {identity: fields for identity, fields in by_rollouts.items() if identity in identities}
 
 

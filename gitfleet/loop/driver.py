@@ -22,7 +22,7 @@ from gitfleet.branches.steps import Step, SteppedCache, SteppedWriter
 from gitfleet.errors import LostRace
 from gitfleet.fleet.clusters import Clusters
 from gitfleet.fleet.unchanged_reconcile import UnchangedReconcile, unchanged_after
-from gitfleet.loop.results import ReconcileResult, Resting, clock_behind, lost_race, result_of
+from gitfleet.loop.results import ReconcileResult, Resting, clock_behind, lost_race, result_of, waiting_sentences
 from gitfleet.loop.texts import LoopText
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
@@ -193,9 +193,8 @@ class Driver:
         failed = Failures((*decision.failures, *failures, *report.failures))
         steps, again_at = self.clusters.workloads.outcomes, self.clusters.backoff.next_at
         moved = changed or any(step.ok for step in steps)
-        result = result_of(
-            decision, outcomes, report, failed, changed=moved, again_at=again_at, resting=self._last.resting
-        )
+        waiting = waiting_sentences(report.state, decision, failed, self._last.resting)
+        result = result_of(decision, outcomes, report, waiting, changed=moved, again_at=again_at)
         result = result.waiting_for((*self.clusters.waiting, *self.repository.desired_trees.waiting()))
         self.failures.report(failed.found)
         return replace(result, steps=steps)

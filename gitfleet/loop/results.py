@@ -87,15 +87,13 @@ def result_of(
     decision: Decision,
     outcomes: tuple[Outcome, ...],
     report: Published,
-    failed: Failures,
+    waiting: tuple[str, ...],
     *,
     changed: bool,
     again_at: datetime | None,
-    resting: Resting,
 ) -> ReconcileResult:
-    """What a reconcile says of itself: `failed` is all that failed in it, `again_at` when something is applied again
-    that waits."""
-    waiting = waiting_sentences(report.state, decision, failed, resting)
+    """What a reconcile says of itself: `waiting` are the `waiting_sentences`, `again_at` is when something is applied
+    again that waits."""
     return ReconcileResult(
         commit=decision.inputs.desired.commit,
         state_head=report.head,

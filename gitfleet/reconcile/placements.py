@@ -52,6 +52,7 @@ class PlacementsMemo:
     """The decisions of the pass before, and all that they were made of."""
 
     facts: tuple[object, ...] = ()
+    labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     seen: observe.Seen | None = None
     decided: Mapping[PlacementKey, Decided] = field(default_factory=dict)
 
@@ -77,7 +78,7 @@ class PlacementsMemo:
 
     def still_applies(self, record: PlacementRecord, seen: observe.Seen, shared: Shared) -> bool:
         """Whether the same was seen of a placement, and selecting and scheduling it again changes nothing."""
-        if not seen.is_as_last(record):
+        if not seen.is_as_last(record) or (self.labels != shared.labels and shared.depends_on_labels(record)):
             return False
         return record.placement.deleting is not None or _schedule(record, shared) == _Scheduled(record)
 
@@ -107,7 +108,7 @@ def decide_placements(
         runs = decision.runs.runs if decision.runs is not None else shared.runs.unfinished(key)
         shared.decided[key] = decision.record, runs
     decided = {key: made[key] for key in placements}
-    return PlacementsMemo(facts=facts, seen=seen.since(None), decided=decided)
+    return PlacementsMemo(facts=facts, labels=shared.labels, seen=seen.since(None), decided=decided)
 
 
 def _decide_one(

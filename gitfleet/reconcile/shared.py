@@ -66,10 +66,22 @@ class Shared:
     """`selected`, as it was worked out in this pass."""
 
     def facts(self) -> tuple[object, ...]:
-        """What every placement depends on beside what was seen of it, its selection and its scheduling."""
+        """What every placement depends on beside what was seen of it, its selection and its scheduling, and the labels
+        of clusters."""
         looked_at = works.looked_at_beside_labels(self.every_override, self.clusters)
-        clusters = {name: (cluster.deleting, cluster.labels) for name, cluster in self.clusters.items()}, looked_at
-        return self.overrides, clusters, self.gates.quarantines, self.gates.pins
+        clusters = {name: cluster.deleting for name, cluster in self.clusters.items()}
+        return self.overrides, clusters, looked_at, self.gates.quarantines, self.gates.pins
+
+    @cached_property
+    def labels(self) -> dict[str, Mapping[str, str]]:
+        """The labels of each cluster."""
+        return {name: cluster.labels for name, cluster in self.clusters.items()}
+
+    def depends_on_labels(self, record: PlacementRecord) -> bool:
+        """Whether labels of clusters count for a placement beside its scheduling: by overrides or variants."""
+        latest, key = record.latest_resources, record.placement.key
+        has_variants = latest is not None and bool(latest.folders)
+        return has_variants or any(works.names_placement(snapshot.override, key) for snapshot in self.overrides)
 
     def beside(self, key: PlacementKey) -> Beside:
         """What the runs of a placement see beside its record."""

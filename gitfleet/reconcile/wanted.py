@@ -14,7 +14,7 @@ from gitfleet.api.folders import ChosenVariants, choose_variants
 from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot, SnapshotVariants
-from gitfleet.model.failures import Failures, Subject
+from gitfleet.model.failures import Failures, Subject, attempt
 from gitfleet.model.removals import ByCluster, WantedObjects
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.works import Work
@@ -32,7 +32,7 @@ _Contents = tuple[ByCluster, ByCluster, Collection[Identity]]
 class WantedMemo:
     """The result of the pass before with all that it follows from: for the fleet, and for each placement."""
 
-    facts: tuple[object, ...] = ()
+    overrides: tuple[OverrideSnapshot, ...] = ()
     contents: Mapping[PlacementKey, tuple[tuple[object, ...], _Contents]] = field(default_factory=dict)
     objects: WantedObjects = WantedObjects()
 
@@ -43,16 +43,19 @@ def wanted_objects(
     """By placement and cluster the objects of the content that the cluster is heading for, without those that
     `overrides` delete there. `rendered` are the works of the state. A placement that cannot be read, or of which
     deciding failed, wants all that it owns."""
-    facts = (overrides, {name: cluster.labels for name, cluster in state.clusters.items()})
-    before = memo.contents if facts == memo.facts else {}
+    before = memo.contents if overrides == memo.overrides else {}
+    labels = {name: cluster.labels for name, cluster in state.clusters.items()}
+    overrides_delete = any(r.override_type == "Delete" for o in overrides for r in o.override.rules)
     runs, quarantined = _run_snapshots(state), _quarantined(state)
     made: dict[PlacementKey, tuple[tuple[object, ...], _Contents]] = {}
     owned: dict[PlacementKey, _Contents] = {}
     for key, record in state.placements.items():
         subject = Subject.of_placement(key)
+        by_labels = overrides_delete or attempt(subject, _has_variants, record) is not False
         own_facts = record, runs.get(key, {}), quarantined.get(key, frozenset()), rendered.get(key, {})
+        facts = (*own_facts, labels if by_labels else None)
         previous = before.get(key)
-        if previous is not None and previous[0] == own_facts and subject not in failures:
+        if previous is not None and previous[0] == facts and subject not in failures:
             made[key] = previous
             continue
         headings = _Headings(record, state, overrides, *own_facts[1:])
@@ -61,7 +64,7 @@ def wanted_objects(
         if subject in failures:
             owned[key] = all_owned
         else:
-            made[key] = own_facts, content
+            made[key] = facts, content
     if not owned and made.keys() == before.keys() and all(made[key] is before[key] for key in made):
         return memo.objects, memo
     contents = {key: owned[key] if key in owned else made[key][1] for key in state.placements}
@@ -72,7 +75,11 @@ def wanted_objects(
             {key: variants for key, (_, _, variants) in contents.items() if variants},
         )
     ).sharing(memo.objects)
-    return objects, WantedMemo(facts, made, objects)
+    return objects, WantedMemo(overrides, made, objects)
+
+
+def _has_variants(record: PlacementRecord) -> bool:
+    return any(snapshot.folders for snapshot in record.resource_snapshots)
 
 
 def _without_given_away(objects: WantedObjects) -> WantedObjects:

@@ -39,5 +39,7 @@ def with_advance(decision: Decision, advance: workload.Advance) -> Decision:
 
 def steps_beside(steps: Iterable[RolloutWrite], operations: Iterable[Operation]) -> tuple[RolloutWrite, ...]:
     """The steps on objects that nothing else is written to in this pass: over what that gives, the next one decides."""
+    if not (steps := tuple(steps)):
+        return ()
     written = {(one.cluster, one.key.identity) for one in operations if isinstance(one, Create | Update)}
     return tuple(step for step in steps if (step.cluster, step.key.identity) not in written)

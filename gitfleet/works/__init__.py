@@ -8,6 +8,7 @@
     contents_by_cluster     the overrides that apply on each cluster, and its variants
     target_contents         the same with the labels that overrides depend on
     deletions_of            what overrides delete of a snapshot on a cluster
+    names_placement         whether an override is for a placement
     pinned_labels           the labels, annotations and properties of clusters that given overrides depend on
     looked_at_beside_labels what of that is no label, for all overrides
 
@@ -23,6 +24,7 @@ from gitfleet.works.matching import (
     contents_by_cluster,
     deletions_of,
     looked_at_beside_labels,
+    names_placement,
     pinned_labels,
     target_contents,
 )
@@ -36,6 +38,7 @@ __all__ = [
     "deletions_of",
     "failing_patches",
     "looked_at_beside_labels",
+    "names_placement",
     "pinned_labels",
     "render_fleet",
     "render_work",

@@ -13,13 +13,26 @@ from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.events import Event
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.reconcile import placements
-from tests.builders import config_map, deployment, member_cluster, namespace, pick_fixed, pick_n, placement
+from tests.builders import (
+    config_map,
+    deployment,
+    member_cluster,
+    namespace,
+    override,
+    override_rule,
+    pick_fixed,
+    pick_n,
+    placement,
+)
 from tests.properties.histories import History
 from tests.scenarios.world import World
 
 pytestmark = pytest.mark.slow
 
-SHOP, BANK = placement("shop", policy=pick_n(3)), placement("bank", policy=pick_fixed("c1", "c2"))
+SHOP, BANK = (
+    placement("shop", policy=pick_n(3, match_labels={"region": "eu"})),
+    placement("bank", policy=pick_fixed("c1", "c2")),
+)
 
 
 def fleet() -> World:
@@ -75,6 +88,19 @@ def test_what_a_placement_depends_on_has_it_decided_again(change: str, decided: 
     CHANGES[change](world)
     world.reconcile()
     assert "shop" in decided
+
+
+def test_labels_count_for_the_placements_that_name_them(decided: list[str]) -> None:
+    world = fleet()
+    for expected in ({"shop"}, {"shop", "bank"}):
+        decided.clear()
+        world.roll_out(member_cluster("c1", labels={"region": "us"}))
+        assert set(decided) == expected
+        patch = {"op": "add", "path": "/data/k", "value": "3"}
+        rule = override_rule(patch, labels={"region": "us"})
+        world.roll_out(
+            member_cluster("c1", labels={"region": "eu"}), override("o", "ConfigMap/a", rule, namespace="bank")
+        )
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -186,7 +186,7 @@ OVERRIDES: dict[Any, Override] = {FRONT.override.key: FRONT.override}
         (lambda one: one.write(payload=(SPACE, A, B)), {}, True),
         (lambda one: one.write(payload=(SPACE,)), {}, True),
         (lambda one: one.write(objects={"placements": {WEB: place(revision_history_limit=3)}}), {}, True),
-        (lambda one: one.with_clusters(c1=replace(MEMBERS["c1"], labels={"a": "b"})), {}, True),
+        (lambda one: one.with_clusters(c1=replace(MEMBERS["c1"], labels={"a": "b"})), {}, False),
         (lambda one: one.with_clusters(c1=replace(MEMBERS["c1"], deleting=NOW)), {}, True),
         (lambda one: one.with_clusters(c3=builders.cluster("c3")), {}, True),
         (lambda one: one.write(objects={"overrides": OVERRIDES}), {}, True),
