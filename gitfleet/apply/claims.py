@@ -105,6 +105,11 @@ class Claims:
         """Whether this object was observed."""
         return key.identity in self.live_by_identity
 
+    def was_applied(self, manifest: Manifest) -> bool:
+        """Whether the object's last apply was of this manifest."""
+        entry = self.entries.get(manifest.key.identity)
+        return entry is not None and entry.applied_digest == manifest.digest
+
     def unknown(self, key: ObjectKey) -> tuple[KeepCode, str] | None:
         """Why an object is left alone of which nothing is known now; None where it was observed."""
         why = self.request.unreadable.get(key)

@@ -59,7 +59,7 @@ def operation_for(manifest: Manifest, work: Work, claims: Claims) -> Operation:
 
 def _make(manifest: Manifest, work: Work, entry: InventoryEntry | None, claims: Claims) -> Operation:
     """The object is not there: make it, unless it is a Job that is finished."""
-    if entry is not None and entry.finished and entry.applied_digest == manifest.digest:
+    if entry is not None and entry.finished and claims.was_applied(manifest):
         return left_alone(manifest, work, None, KeepCode.FINISHED, ApplyText.FINISHED_REMOVED_TTL())
     was_applied = entry is not None and entry.uid is not None
     reason = ApplyText.REMOVED_FROM_CLUSTER() if was_applied else ApplyText.NOT_CLUSTER_YET()

@@ -8,7 +8,7 @@ from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.apply.claims import Claims
 from gitfleet.apply.manifests import left_alone
-from gitfleet.apply.steps import WorkSteps
+from gitfleet.apply.steps import Step, WorkSteps
 from gitfleet.apply.texts import ApplyText
 from gitfleet.model.operations import Create, KeepCode, Operation, Update
 from gitfleet.model.works import Work
@@ -20,18 +20,17 @@ def missing_of(work: Work, claims: Claims, steps: WorkSteps) -> dict[str, Object
     order, missing = claims.request.order, dict[str, ObjectKey]()
     for manifest in work.manifests if order.folders else ():
         folder = order.folders.get(manifest.key.identity)
-        if folder is None or folder in missing:
-            continue
-        step = steps.find(manifest)
-        if not (_is_there(manifest, claims) if step is None else step.is_done):
+        if folder is not None and folder not in missing and not _is_there(manifest, claims, steps.find(manifest)):
             missing[folder] = manifest.key
     return missing
 
 
-def _is_there(manifest: Manifest, claims: Claims) -> bool:
-    entry, live = claims.entries.get(manifest.key.identity), claims.live(manifest.key)
-    if entry is None or entry.applied_digest != manifest.digest:
+def _is_there(manifest: Manifest, claims: Claims, step: Step | None) -> bool:
+    if step is not None:
+        return step.is_done
+    if not claims.was_applied(manifest):
         return False
+    entry, live = claims.entries[manifest.key.identity], claims.live(manifest.key)
     if live is None:
         return entry.finished
     return entry.uid == live.uid and claims.request.order.available(live.body)
@@ -41,13 +40,11 @@ def in_order(
     operation: Operation, manifest: Manifest, work: Work, claims: Claims, missing: dict[str, ObjectKey]
 ) -> Operation:
     """The operation; or that an object with other content than it has waits for those of another folder."""
-    key, entry = manifest.key, claims.entries.get(manifest.key.identity)
-    is_drift = entry is not None and entry.applied_digest == manifest.digest
-    if not missing or is_drift or not isinstance(operation, Create | Update):
+    key = manifest.key
+    awaited = missing.keys() & claims.request.order.before(key.identity)
+    if not awaited or claims.was_applied(manifest) or not isinstance(operation, Create | Update):
         return operation
-    folder = next((name for name in sorted(claims.request.order.before(key.identity)) if name in missing), None)
-    if folder is None:
-        return operation
+    folder = min(awaited)
     why = ApplyText.WAITS_FOR_FOLDER(folder=folder, missing=missing[folder])
     return replace(left_alone(manifest, work, claims.live(key), KeepCode.FOLDER, why), step=operation.step)
 
@@ -56,14 +53,12 @@ def deleted_first(entry: InventoryEntry, claims: Claims) -> ObjectKey | None:
     """An object that goes from the cluster before this one, as its folder waits for the folder of this one; None for
     none."""
     order = claims.request.order
-    folders = order.after(entry.key.identity) if order.folders else frozenset[str]()
-    if not folders:
-        return None
-    for identity, candidate in claims.entries.items():
-        if order.folders.get(identity) in folders and identity not in claims.staying:
-            is_left = (
-                candidate.is_protected or claims.abandons(candidate.placement) or claims.live(candidate.key) is None
-            )
-            if not is_left:
-                return candidate.key
-    return None
+    folders = order.after(entry.key.identity)
+    entries = claims.entries if folders else {}
+    candidates = (e for i, e in entries.items() if order.folders.get(i) in folders and i not in claims.staying)
+    return next((candidate.key for candidate in candidates if _goes(candidate, claims)), None)
+
+
+def _goes(entry: InventoryEntry, claims: Claims) -> bool:
+    """Whether an object that no work wants is deleted."""
+    return not (entry.is_protected or claims.abandons(entry.placement) or claims.live(entry.key) is None)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import Enum, auto
+from itertools import filterfalse
 from typing import Final
 
 from gitfleet.api.definitions import CRD
@@ -35,7 +36,6 @@ _APPLIED_FIRST: Final = (NAMESPACE_KIND, CRD)
 """Steps need them, and neither Argo CD nor Helm orders them after a hook."""
 _OF_FOLDER: Final = 8
 """The digits of a content that stand for the folder: what ran for another folder is no record of this one."""
-_BY_CONDITION: Final = {"Complete": True, "Failed": False}
 
 
 class _State(Enum):
@@ -48,6 +48,15 @@ class _State(Enum):
     RUNS = auto()
     DONE = auto()
     FAILED = auto()
+
+
+_OVER: Final[Mapping[_State, tuple[KeepCode | RefuseCode, ApplyText]]] = {
+    _State.IDLE: (KeepCode.FINISHED, ApplyText.STEP_IDLE),
+    _State.DONE: (KeepCode.FINISHED, ApplyText.STEP_RAN),
+    _State.FAILED: (RefuseCode.STEP_FAILED, ApplyText.STEP_FAILED),
+}
+"""What an operation says of a Job that nothing is done about."""
+_BY_CONDITION: Final = {("Complete", "True"): _State.DONE, ("Failed", "True"): _State.FAILED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +133,8 @@ class WorkSteps:
             return self._step(operation, step, self.folders[manifest.folder])
         if not (self.folders and isinstance(operation, Create | Update)) or _is_before(manifest):
             return operation
-        entry = self._entry(manifest)
-        is_drift = entry is not None and entry.applied_digest == manifest.digest
-        folders = [self.folders[name] for name in {manifest.folder, ""} if name in self.folders and not is_drift]
-        first = next((first for folder in folders if (first := self._first_open(folder))), None)
+        folders = () if self.claims.was_applied(manifest) else {manifest.folder, ""} & self.folders.keys()
+        first = next((first for name in folders if (first := self._first_open(self.folders[name]))), None)
         if first is None:
             return operation
         return self._keep(manifest, KeepCode.STEP, ApplyText.WAITS_FOR_STEP(first=first))
@@ -140,8 +147,11 @@ class WorkSteps:
         """The first step that the other objects of a folder wait for."""
         return next((s.manifest.key for s in folder.steps if s.phase is Phase.BEFORE and self._is_open(s)), None)
 
-    def _entry(self, manifest: Manifest) -> InventoryEntry | None:
-        return self.claims.entries.get(manifest.key.identity)
+    def _entry(self, manifest: Manifest) -> InventoryEntry:
+        """What the inventory says of an object, nothing of one that it does not name."""
+        return self.claims.entries.get(manifest.key.identity) or InventoryEntry(
+            key=manifest.key, placement=self.work.placement
+        )
 
     def _folder(self, name: str, hooks: Mapping[Identity, Hook]) -> _Folder:
         members = [m for m in self.work.manifests if m.folder == name or not name]
@@ -158,13 +168,13 @@ class WorkSteps:
         if recorded != {content} and (unknown := self._unknown(objects)) is not None:
             steps = [replace(step, state=_State.UNKNOWN, why=unknown) for step in steps]
         if not any(step.state is _State.FAILED for step in steps if step.phase is not Phase.ON_FAILURE):
-            steps = [s if s.phase is not Phase.ON_FAILURE else replace(s, state=_State.IDLE) for s in steps]
+            steps = [s if s.phase is not Phase.ON_FAILURE else replace(s, state=_State.IDLE, run="") for s in steps]
         return _Folder(tuple(sorted(steps, key=lambda step: (step.turn, step.manifest.key.order))), objects)
 
     def _recorded(self, manifest: Manifest) -> str | None:
         """What a step ran for last: the cluster may have a newer Job than the state says."""
         entry, live = self._entry(manifest), self.claims.live(manifest.key)
-        return _newer(entry, live) or (entry.step if entry is not None else None)
+        return _newer(entry, live) or entry.step
 
     def _unknown(self, objects: Iterable[Manifest]) -> str | None:
         """Why it is not known of an object what the cluster has; None where all are known."""
@@ -174,11 +184,8 @@ class WorkSteps:
     def _differs(self, objects: Iterable[Manifest]) -> bool:
         """Whether any of these objects is missing, or is not as its manifest says; drift is no difference."""
         compared = self.claims.request.compared
-        for manifest in objects:
-            entry, live = self._entry(manifest), self.claims.live(manifest.key)
-            is_applied = entry is not None and entry.applied_digest == manifest.digest
-            if is_applied:
-                continue
+        for manifest in filterfalse(self.claims.was_applied, objects):
+            live = self.claims.live(manifest.key)
             if live is None:
                 return True
             details = attempt(Subject.of_object(manifest.key), compared.differences, manifest, live, full=False)
@@ -190,59 +197,47 @@ class WorkSteps:
         entry, live, recorded = self._entry(manifest), self.claims.live(manifest.key), self._recorded(manifest)
         due = hook.install if is_new else hook.upgrade
         run = f"{(Phase.BEFORE if due is None else due).name}-{content}".lower()
-        run = recorded if recorded is not None and _content_of(recorded) == content else run
+        run = recorded if recorded and _content_of(recorded) == content else run
         body = put(manifest.body, ("metadata", "annotations", STEP), run)
         applied = replace(manifest, body=body, digest=digest_of(body))
         step = Step(manifest, applied, hook, _phase_of(run), run, _State.WAITS, live)
-        begun = entry if entry is not None and entry.step == run else None
-        was_applied = begun is not None and begun.applied_digest == applied.digest
-        if begun is not None and begun.finished:
+        is_begun = entry.step == run
+        was_applied = is_begun and entry.applied_digest == applied.digest
+        if is_begun and entry.finished:
             return replace(step, state=_State.DONE)
-        if live is not None and was_applied and begun is not None and live.uid == begun.uid:
+        if live is not None and was_applied and live.uid == entry.uid:
             return self._judged(step, live)
         if _newer(entry, live) == run:  # the report was lost
             return replace(step, state=_State.RUNS)
         if was_applied and self.claims.was_observed(manifest.key):
             return replace(step, state=_State.FAILED, why=ApplyText.STEP_VANISHED())
-        if begun is None and (not runs or due is None):
-            return replace(step, state=_State.DONE)
-        return step
+        return step if is_begun or (runs and due is not None) else replace(step, state=_State.DONE)
 
     def _judged(self, step: Step, live: LiveObject) -> Step:
         """A step whose Job is on the cluster."""
         until = _late_at(step.manifest, live)
-        is_over, finished, why = _end_of(live)
-        now = finished if is_over else self.claims.request.now
+        state, finished, why = _end_of(live)
+        now = self.claims.request.now if state is _State.RUNS else finished
         if until is not None and now is not None and now >= until:
             return replace(step, state=_State.FAILED, why=ApplyText.STEP_LATE())
-        if not is_over:
-            return replace(step, state=_State.RUNS, until=until)
-        return replace(step, state=_State.FAILED, why=why) if why else replace(step, state=_State.DONE)
+        return replace(step, state=state, until=until, why=why)
 
     def _step(self, operation: Operation, step: Step, folder: _Folder) -> Operation:
-        match step.state:
-            case _State.UNKNOWN:
-                return self._keep(step.manifest, KeepCode.NOT_OBSERVED, step.why)
-            case _State.IDLE:
-                why = ApplyText.STEP_IDLE()
-                return self._keep(step.manifest, KeepCode.FINISHED, why)
-            case _State.DONE:
-                why = ApplyText.STEP_RAN()
-                return self._over(step) or self._keep(step.manifest, KeepCode.FINISHED, why, step.run)
-            case _State.FAILED:
-                why = ApplyText.STEP_FAILED(why=step.why)
-                return self._over(step) or self._keep(step.manifest, RefuseCode.STEP_FAILED, why, step.run)
-            case _State.RUNS:
-                return self._running(step)
-            case _State.WAITS:
-                return self._next(operation, step, folder)
+        if step.state is _State.WAITS:
+            return self._next(operation, step, folder)
+        if step.state is _State.RUNS:
+            return self._running(step)
+        if step.state is _State.UNKNOWN:
+            return self._keep(step.manifest, KeepCode.NOT_OBSERVED, step.why)
+        code, text = _OVER[step.state]
+        return self._over(step) or self._keep(step.manifest, code, text(why=step.why), step.run)
 
     def _keep(self, manifest: Manifest, code: KeepCode | RefuseCode, why: str, run: str = "") -> Keep | Refuse:
         return replace(left_alone(manifest, self.work, self.claims.live(manifest.key), code, why), step=run)
 
     def _running(self, step: Step) -> Operation:
         entry, live = self._entry(step.manifest), step.live
-        if live is not None and (entry is None or (entry.uid, entry.applied_digest) != (live.uid, step.applied.digest)):
+        if live is not None and (entry.uid, entry.applied_digest) != (live.uid, step.applied.digest):
             why = ApplyText.LAST_APPLY_NOT_CONFIRMED()
             return replace(update(step.applied, self.work, live, self.claims, why), removes={}, step=step.run)
         keep = self._keep(step.manifest, KeepCode.STEP_RUNS, ApplyText.STEP_RUNS(), step.run)
@@ -272,25 +267,29 @@ class WorkSteps:
         earlier = (other.manifest.key for other in folder.steps if other.turn < step.turn and self._is_open(other))
         if (first := next(earlier, None)) is not None:
             return first
-        for manifest in () if self.claims.request.foresees else folder.objects:
-            is_before = _is_before(manifest)
-            entry, live = self._entry(manifest), self.claims.live(manifest.key)
-            is_applied = entry is not None and live is not None and entry.applied_digest == manifest.digest
-            if is_before and not is_applied and manifest.key.group_kind not in _APPLIED_FIRST:
-                return manifest.key
-            if step.phase is not Phase.AFTER or is_made(manifest):
-                continue
-            if not is_applied or live is None or not self.claims.request.order.available(live.body):
-                return manifest.key
-        return None
+        objects = () if self.claims.request.foresees else folder.objects
+        return next((manifest.key for manifest in objects if self._comes_first(manifest, step)), None)
+
+    def _comes_first(self, manifest: Manifest, step: Step) -> bool:
+        """Whether a step waits for an object: to be available, or only to be applied."""
+        live = self.claims.live(manifest.key)
+        is_applied = live is not None and self.claims.was_applied(manifest)
+        if step.phase is Phase.AFTER and not is_made(manifest):
+            return not (is_applied and live is not None and self.claims.request.order.available(live.body))
+        return not is_applied and manifest.key.group_kind not in _APPLIED_FIRST and _is_before(manifest)
 
     def _over(self, step: Step) -> Delete | None:
         """The deletion of a Job that ran, by its policy and once that is recorded; None where it stays."""
         entry, live = self._entry(step.manifest), step.live
-        if entry is None or live is None or (entry.uid, entry.applied_digest) != (live.uid, step.applied.digest):
+        if live is None or (entry.uid, entry.applied_digest) != (live.uid, step.applied.digest):
             return None
-        is_deleted = (step.hook.deletes_succeeded and entry.finished) if step.is_done else step.hook.deletes_failed
-        permit = self.claims.request.gate.permit_step(step.manifest.key.identity) if is_deleted else None
+        deletes = {
+            _State.DONE: step.hook.deletes_succeeded and entry.finished,
+            _State.FAILED: step.hook.deletes_failed,
+        }
+        if not deletes.get(step.state):
+            return None
+        permit = self.claims.request.gate.permit_step(step.manifest.key.identity)
         if permit is None:
             return None
         why = ApplyText.STEP_POLICY_DELETES()
@@ -300,10 +299,10 @@ class WorkSteps:
 
 def _is_before(manifest: Manifest) -> bool:
     """Whether an object is applied before any step."""
-    if manifest.key.group_kind in _APPLIED_FIRST:
-        return True
     hook = hook_of(manifest.body)
-    return hook is not None and Phase.BEFORE in (hook.install, hook.upgrade)
+    return manifest.key.group_kind in _APPLIED_FIRST or (
+        hook is not None and Phase.BEFORE in (hook.install, hook.upgrade)
+    )
 
 
 def _content_of(run: str) -> str:
@@ -315,22 +314,21 @@ def _phase_of(run: str) -> Phase:
     return Phase[name] if name in Phase.__members__ else Phase.BEFORE
 
 
-def _newer(entry: InventoryEntry | None, live: LiveObject | None) -> str | None:
+def _newer(entry: InventoryEntry, live: LiveObject | None) -> str | None:
     """What a Job runs for that gitfleet made, where the inventory does not name it yet."""
-    is_named = entry is not None and live is not None and entry.uid == live.uid
-    if live is None or is_named or not is_applied_by_gitfleet(live):
+    if live is None or live.uid == entry.uid or not is_applied_by_gitfleet(live):
         return None
     return step_key(live.body)
 
 
-def _end_of(live: LiveObject) -> tuple[bool, datetime | None, str]:
-    """Whether a Job is over, when, and why it failed."""
+def _end_of(live: LiveObject) -> tuple[_State, datetime | None, str]:
+    """Whether a Job is over and how, when, and why it failed."""
     for condition in conditions_of(live.body):
-        succeeded = _BY_CONDITION.get(str(condition.get("type")))
-        if succeeded is not None and condition.get("status") == "True":
-            why = "" if succeeded else cause_of(condition, ApplyText.STEP_NO_REASON())
-            return True, _time(condition.get("lastTransitionTime")), why
-    return False, None, ""
+        state = _BY_CONDITION.get((str(condition.get("type")), str(condition.get("status"))))
+        if state is not None:
+            why = cause_of(condition, ApplyText.STEP_NO_REASON()) if state is _State.FAILED else ""
+            return state, _time(condition.get("lastTransitionTime")), why
+    return _State.RUNS, None, ""
 
 
 def _late_at(manifest: Manifest, live: LiveObject) -> datetime | None:
