@@ -114,17 +114,15 @@ def _same(path: str, want: JsonValue, have: JsonValue) -> bool:
             return (have if want is nothing else want) in empty
     if want == have and isinstance(want, bool) == isinstance(have, bool):
         return True
-    if not _QUANTITY_FIELDS.search(path) or isinstance(want, bool) or isinstance(have, bool):
-        return False
-    quantity = _quantity(want)
-    return quantity is not None and quantity == _quantity(have)
+    return bool(_QUANTITY_FIELDS.search(path)) and _quantity(want) == _quantity(have)
 
 
-def _quantity(value: JsonValue) -> Quantity | None:
+def _quantity(value: JsonValue) -> Quantity | str:
+    """The quantity that a value is; of any other value its text."""
     try:
         return parse_quantity(str(value))
     except InvalidQuantity:
-        return None
+        return repr(value)
 
 
 def _without_ignored(entries: JsonObject) -> JsonObject:

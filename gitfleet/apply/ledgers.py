@@ -132,15 +132,19 @@ def record_intended(inventory: Inventory, operations: Iterable[Operation]) -> In
     for operation in recorded:
         identity = operation.key.identity
         if isinstance(operation, Create | Update):
-            entries[identity] = _intended(entries.get(identity), operation)
+            entries[identity] = _intended(_entry(entries, operation), operation)
         if operation.step:
-            entries[identity] = _of_step(entries.get(identity), operation)
+            entries[identity] = _of_step(_entry(entries, operation), operation)
     return _changed(inventory, entries)
 
 
-def _of_step(before: InventoryEntry | None, operation: Operation) -> InventoryEntry:
+def _entry(entries: Mapping[Identity, InventoryEntry], operation: Operation) -> InventoryEntry:
+    """The entry of an operation's object; for one that has none yet, an entry that names no object."""
+    return entries.get(operation.key.identity) or InventoryEntry(key=operation.key, placement=operation.placement)
+
+
+def _of_step(entry: InventoryEntry, operation: Operation) -> InventoryEntry:
     """The entry of a step's Job, which need not be there. For other content than before, nothing was applied yet."""
-    entry = before or InventoryEntry(key=operation.key, placement=operation.placement)
     if entry.step != operation.step:
         entry = replace(entry, step=operation.step, finished=False, applied_digest=None, shape_digest=None)
     if isinstance(operation, Delete):
@@ -150,11 +154,10 @@ def _of_step(before: InventoryEntry | None, operation: Operation) -> InventoryEn
     return replace(entry, placement=operation.placement)
 
 
-def _intended(before: InventoryEntry | None, operation: Create | Update) -> InventoryEntry:
+def _intended(entry: InventoryEntry, operation: Create | Update) -> InventoryEntry:
     """The entry of what is about to be written. One that names no object yet learns from the one that is there where
     that comes from, and keeps it until there is none."""
     live = operation.live if isinstance(operation, Update) else None
-    entry = before or InventoryEntry(key=operation.key, placement=operation.placement)
     if entry.uid is not None:
         if live is not None and live.uid == entry.uid:
             return entry
@@ -190,10 +193,8 @@ def settle_inventory(
         if isinstance(operation, Release):
             _drop(entries, operation)
             _note_kept(entries, operation.keeping, operation.key, is_kept=True)
-        else:
-            entry = entries.get(operation.key.identity)
-            if entry is not None and entry.placement == operation.placement:
-                entries[operation.key.identity] = replace(entry, finished=True)
+        elif (entry := _own_entry(entries, operation)) is not None:
+            entries[operation.key.identity] = replace(entry, finished=True)
     for outcome in outcomes:
         if outcome.ok:
             about = partial(Subject.of_object, outcome.operation.key, outcome.operation.cluster)
@@ -204,7 +205,7 @@ def settle_inventory(
 def _settle_one(outcome: Outcome, entries: dict[Identity, InventoryEntry], compared: Comparisons) -> None:
     operation = outcome.operation
     if isinstance(operation, Create | Update) and outcome.live is not None:
-        before = entries.get(operation.key.identity)
+        before = _entry(entries, operation)
         taken = is_taken_over(before)
         entries[operation.key.identity] = InventoryEntry(
             key=operation.key,
@@ -214,7 +215,7 @@ def _settle_one(outcome: Outcome, entries: dict[Identity, InventoryEntry], compa
             shape_digest=compared.shape(operation.rendered or operation.manifest, outcome.live),
             taken_over=taken,
             protected_by=protected_by(operation.manifest.body, taken_over=taken),
-            keeps=before.keeps if before is not None and before.uid == outcome.live.uid else (),
+            keeps=before.keeps if before.uid == outcome.live.uid else (),
             step=operation.step or None,
         )
         _note_kept(entries, [("", "Namespace", "", operation.key.namespace)], operation.key, is_kept=False)

@@ -26,8 +26,8 @@ from gitfleet.formats.managed_fields import (
     item_name,
     list_keys,
     managed_entries,
-    match_item,
     named_item,
+    named_items,
     only_match,
 )
 from gitfleet.formats.secret_objects import as_stored
@@ -89,19 +89,16 @@ def _edited(field: str, want: JsonValue, have: JsonValue, owned: OwnedFields) ->
         for key in want.keys() & have.keys():
             edited[f"f:{key}"] = _edited(key, want[key], have[key], child_fields(owned, key))
     elif all_are(list, want, have) and (keys := list_keys(field, want, owned)) is not None:
-        unmatched = [item for item in have if isinstance(item, MAPPING)]
-        missing = list[JsonObject]()
-        for item in want:
-            live_item = match_item(item, unmatched, keys)
-            if live_item is None:
-                missing.append(item)
-                continue
-            unmatched = [candidate for candidate in unmatched if candidate is not live_item]
-            if (name := item_name(owned, live_item)) is not None:
-                edited[name] = _edited("", item, live_item, section(owned, name))
+        items = named_items(have, want, keys)
+        matched = set(map(id, items))
+        missing = [item for item in want if id(item) not in matched]
         names = {item.get("name") for item in missing if item.get("name") or len(want) == len(have)}
-        for item in unmatched if field == "ports" else ():
-            if item.get("name") in names and (name := item_name(owned, item)) is not None:
+        for live_item, item in zip(have, items, strict=True):
+            if (name := item_name(owned, live_item)) is None:
+                continue
+            if item is not None:
+                edited[name] = _edited("", item, live_item, section(owned, name))
+            elif field == "ports" and live_item.get("name") in names:
                 edited[name] = {".": {}, **section(owned, name)}
     return {name: tree for name, tree in edited.items() if tree}
 
@@ -172,20 +169,26 @@ def _not_wanted(tree: FieldTree, want: JsonValue, have: JsonValue, owned: OwnedF
     """The fields of a tree that a manifest has not, where they are there, each with all that anybody owns in it."""
     removed: dict[str, Any] = {}
     for name, below in tree.items():
-        key, node = name[2:], section(owned, name)
-        parts: FieldTree | None = None
-        if name.startswith("f:") and key in section(have):
-            value = section(want).get(key)
-            if value is not None:
-                parts = _not_wanted(below, value, have[key], node) or None
-            elif (whole := _present(union(below, node), have[key])) or not node:
-                parts = whole
-        elif name.startswith("k:") and all_are(list, want, have):
-            item = next((i for i in want if isinstance(i, MAPPING) and named_item({name: below}, i)), None)
-            live_item = next((i for i in have if isinstance(i, MAPPING) and item_name(tree, i) == name), None)
-            parts = {".": {}, **node} if item is None else _not_wanted(below, item, live_item, node) or None
-        elif name.startswith("v:") and isinstance(want, list) and parse_json(key) not in want:
-            parts = {}
-        if parts is not None:
+        part, live_part, node = _part(want, name), _part(have, name), section(owned, name)
+        if live_part is None:
+            continue
+        if part is not None:
+            parts: FieldTree = _not_wanted(below, part, live_part, node)
+        else:
+            parts = _present(union(below, node), live_part)
+        if parts or (part is None and not node):
             removed[name] = parts
     return removed
+
+
+def _part(value: JsonValue, name: str) -> JsonValue:
+    """What of a value a name in managedFields stands for; None where it is not there. A manifest may leave a key of an
+    item to its default."""
+    items = value if isinstance(value, list) else ()
+    if name.startswith("v:"):
+        return next((item for item in items if item == parse_json(name[2:])), None)
+    if name.startswith("k:"):
+        return next(
+            (item for item in items if isinstance(item, MAPPING) and named_item({name: {}}, item) is not None), None
+        )
+    return section(value).get(name.removeprefix("f:"))

@@ -102,7 +102,7 @@ BY_GIT: dict[str, tuple[Tree, Tree, Tree, Tree]] = {
         {"spec": pod(A, B)},
         {"spec": pod(A)},
         body(spec=pod(A, B)),
-        {"f:spec": {"f:containers": {KEY_B: {".": LEAF}}}},
+        {"f:spec": {"f:containers": {KEY_B: ITEM}}},
     ),
     "a value of a set": (
         {"spec": {"s": ["a", "b"]}},
@@ -116,10 +116,6 @@ BY_GIT: dict[str, tuple[Tree, Tree, Tree, Tree]] = {
     "another type than before": (
         {"spec": {"a": {"b": 1}}}, {"spec": {"a": 1}}, body(spec={"a": {"b": 1}}), {"f:spec": {"f:a": {"f:b": LEAF}}},
     ),
-    "no list any more": (
-        {"spec": {"a": ["b"]}}, {"spec": {"a": {"c": 1}}},
-        body(entry("o", {"f:spec": {"f:a": {'v:"b"': LEAF}}}), spec={"a": ["b"]}), {},
-    ),
     "no map any more": (
         {"spec": {"a": {"b": 1}}}, {"spec": {"a": ["c"]}},
         body(entry("o", {"f:spec": {"f:a": {'v:"b"': LEAF}}}), spec={"a": ["b"]}), {},
@@ -132,7 +128,7 @@ BY_GIT: dict[str, tuple[Tree, Tree, Tree, Tree]] = {
         {"data": {"a": "1", "b": "1"}, "spec": pod({"name": "c"}, A, B)},
         {"data": {}, "spec": pod(A)},
         body(data={"b": "1"}, spec=pod(A, B)),
-        {"f:data": {"f:b": LEAF}, "f:spec": {"f:containers": {KEY_B: {".": LEAF}}}},
+        {"f:data": {"f:b": LEAF}, "f:spec": {"f:containers": {KEY_B: ITEM}}},
     ),
     "a list goes whole": (
         {"spec": {"containers": [A], "n": 1}}, {"spec": {"n": 1}}, body(spec={"containers": [A, B], "n": 1}),
@@ -160,7 +156,7 @@ BY_GIT: dict[str, tuple[Tree, Tree, Tree, Tree]] = {
     ),
     "an item as the server writes its name": (
         {"spec": pod({"name": "a&b"})}, {"spec": pod(A)},
-        body(entry("o", {"f:spec": {"f:containers": {r'k:{"name":"a\u0026b"}': ITEM}}}), spec=pod(A, {"name": "a&b"})),
+        body(entry("o", {"f:spec": {"f:containers": {r'k:{"name":"a\u0026b"}': ITEM}}}), spec=pod(A, {**A, "name": "a&b"})),
         {"f:spec": {"f:containers": {r'k:{"name":"a\u0026b"}': ITEM}}},
     ),
     "status, identity and the rest of metadata": (
@@ -267,19 +263,19 @@ TAKEN_OVER: dict[str, tuple[Tree, Tree, Tree]] = {
         },
     ),
     "Helm's items and values of lists": (
-        {"spec": {**pod(A, B, {"name": "c"}), "set": ["a"], "no": {"b": 1}, "m": 1}},
+        {"spec": {**pod(A, B, {"name": "c"}), "set": ["a"], "m": 1}},
         body(
             entry("helm", {"f:spec": {
                 "f:containers": {
                     ".": LEAF, KEY_A: ITEM, 'k:{"name":"c"}': ITEM,
                     KEY_B: {**ITEM, "f:tty": LEAF, "f:m": {"f:a": LEAF}, "f:set": {'v:"x"': LEAF, 'v:"y"': LEAF}},
                 },
-                "f:set": {".": LEAF, 'v:"a"': LEAF, 'v:"b"': LEAF}, "f:no": {'v:"b"': LEAF},
+                "f:set": {".": LEAF, 'v:"a"': LEAF, 'v:"b"': LEAF},
                 "f:m": {"f:a": LEAF}, "f:gone": {"f:a": LEAF, "f:left": LEAF},
             }}),
             entry("other", {"f:spec": {"f:containers": {KEY_B: {"f:m": {"f:b": LEAF}}}}}),
             spec={
-                **pod(A, {**B, "tty": True, "m": {"a": 1, "b": 1}, "set": ["x", "y"]}), "set": ["a", "b"], "no": ["b"],
+                **pod(A, {**B, "tty": True, "m": {"a": 1, "b": 1}, "set": ["x", "y"]}), "set": ["a", "b"],
                 "m": {"a": 1}, "gone": {"a": 1},
             },
         ),
