@@ -110,6 +110,7 @@ def _completed_list(want: list[JsonValue], have: list[JsonValue], at: _At) -> li
         item if live is None else _completed(item, live, at.item(live, keys))
         for item, live in zip(want, matches, strict=True)
     ]
-    more = [item for item in have if isinstance(item, MAPPING) and not any(item is live for live in matches)]
+    matched = set(map(id, matches))
+    more = [item for item in have if isinstance(item, MAPPING) and id(item) not in matched]
     # Of an item that somebody wrote, the rest alone is no item.
     return completed + [item for item in more if _completed(ABSENT, item, at.item(item, keys)) == item]

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cache
 from itertools import chain
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from gitfleet.api.fleet import IgnoreDifferences
 from gitfleet.api.inventory import InventoryEntry
@@ -34,7 +34,8 @@ from gitfleet.model.works import Work
 
 _COMPARISONS_PER_OBJECT: Final = 4
 _COMPARED: Final = tuple(f.name for f in fields(ApplyRequest) if f.compare and f.name != "live")
-
+_Item = TypeVar("_Item")
+_ByDigest = dict[tuple[Identity, str | None], Manifest]
 
 Works = Mapping[str, tuple[Work, ...]]
 
@@ -204,7 +205,7 @@ def record_all_intended(
     cluster is not done there. The same mapping is given back when nothing changes."""
     changed: dict[str, Inventory] = {}
     unrecorded: set[str] = set()
-    for name, planned in _by_cluster(operations).items():
+    for name, planned in _grouped(operations, lambda operation: operation.cluster).items():
         had = inventory.get(name, {})
         recorded = failures.contain(Subject("MemberCluster", name), None, record_intended, had, planned)
         if recorded is None:
@@ -223,10 +224,8 @@ def settle_all(
     to_apply: Wanted = NOTHING_WANTED,
 ) -> Mapping[str, Inventory]:
     """`settle_inventory` for every cluster; a cluster without entries is left out, one that fails is as recorded."""
-    came: dict[str, list[Outcome]] = {}
-    for outcome in outcomes:
-        came.setdefault(outcome.operation.cluster, []).append(outcome)
-    planned = _by_cluster(operations)
+    came = _grouped(outcomes, lambda outcome: outcome.operation.cluster)
+    planned = _grouped(operations, lambda operation: operation.cluster)
     changed: dict[str, Inventory] = {}
     for name in {*came, *planned}:
         had, done, settling = inventory.get(name, {}), came.get(name, ()), planned.get(name, ())
@@ -276,10 +275,10 @@ def _with(inventory: Mapping[str, Inventory], changed: Mapping[str, Inventory]) 
     return {name: merged[name] for name in sorted(merged) if merged[name]}
 
 
-def _by_cluster(operations: Iterable[Operation]) -> dict[str, list[Operation]]:
-    by_cluster: dict[str, list[Operation]] = {}
-    for operation in operations:
-        by_cluster.setdefault(operation.cluster, []).append(operation)
+def _grouped(items: Iterable[_Item], cluster_of: Callable[[_Item], str]) -> dict[str, list[_Item]]:
+    by_cluster: dict[str, list[_Item]] = {}
+    for item in items:
+        by_cluster.setdefault(cluster_of(item), []).append(item)
     return by_cluster
 
 
@@ -299,19 +298,24 @@ def applied_manifests(
     that are loaded: a cluster that was not reached for a while has an older one."""
 
     @cache
-    def index_of(placement: PlacementKey | None) -> dict[tuple[Identity, str], Manifest]:
-        record = records.get(placement) if placement is not None else None
-        sources = (snapshot.manifests or () for snapshot in record.resource_snapshots) if record is not None else ()
-        rendered = (work.manifests for work in works) if placement is None else ()
-        return {(m.key.identity, m.digest): m for m in chain.from_iterable((*sources, *rendered))}
+    def rendered() -> _ByDigest:
+        return _by_digest(work.manifests for work in works)
+
+    @cache
+    def recorded(placement: PlacementKey) -> _ByDigest:
+        record = records.get(placement)
+        snapshots = record.resource_snapshots if record is not None else ()
+        return _by_digest(snapshot.manifests or () for snapshot in snapshots)
 
     def applied(entry: InventoryEntry) -> Manifest | None:
-        if entry.applied_digest is None:
-            return None
         key = entry.key.identity, entry.applied_digest
-        return index_of(None).get(key) or index_of(entry.placement).get(key)
+        return rendered().get(key) or recorded(entry.placement).get(key)
 
     return applied
+
+
+def _by_digest(sources: Iterable[Iterable[Manifest]]) -> _ByDigest:
+    return {(manifest.key.identity, manifest.digest): manifest for manifest in chain.from_iterable(sources)}
 
 
 def as_recorded(
@@ -322,9 +326,7 @@ def as_recorded(
     An object that was never applied is not there. One that was is as its manifest in `works` says, where that is the
     manifest that was applied; otherwise nothing but its name is known.
     """
-    applied: dict[tuple[Identity, str | None], Manifest] = {
-        (manifest.key.identity, manifest.digest): manifest for work in works for manifest in work.manifests
-    }
+    applied = _by_digest(work.manifests for work in works)
     live: dict[ObjectKey, LiveObject | None] = {}
     entries: dict[ObjectKey, InventoryEntry] = {}
     for key, entry in inventory.items():

@@ -93,8 +93,8 @@ def _managers(live: LiveObject) -> set[str]:
 def other_owner(live: LiveObject) -> str | None:
     """The first object that owns this one, as kind and name: who made it, or means to delete it with itself."""
     owners = section(live.body, "metadata").get("ownerReferences") or ()
-    owner = next((f"{o.get('kind')} {o.get('name')}" for o in owners if isinstance(o, Mapping)), None)
-    return owner if owner is None or len(owner) <= _LONGEST_OWNER else f"{owner[:_LONGEST_OWNER]}…"
+    names = (f"{owner.get('kind')} {owner.get('name')}" for owner in owners if isinstance(owner, Mapping))
+    return next((name[:_LONGEST_OWNER] for name in names), None)
 
 
 def is_unreported(entry: InventoryEntry, live: LiveObject) -> bool:
@@ -184,7 +184,7 @@ def settle_inventory(
     """
     contained = failures or Failures()
     shapes = Comparisons() if compared is None else compared
-    settling = [o for o in operations if isinstance(o, Release) or (isinstance(o, Keep) and _may_vanish_finished(o))]
+    settling = [o for o in operations if isinstance(o, Release) or _may_vanish_finished(o)]
     outcomes = tuple(outcomes)
     if not (settling or outcomes):
         return inventory
@@ -223,9 +223,10 @@ def _settle_one(outcome: Outcome, entries: dict[Identity, InventoryEntry], compa
         _drop(entries, operation)
 
 
-def _may_vanish_finished(operation: Keep) -> bool:
+def _may_vanish_finished(operation: Operation) -> bool:
     """Whether a Job as applied is complete, so that the TTL of its manifest removes it (D43). Not one that failed."""
-    if operation.code is not KeepCode.IN_PLACE or (operation.key.group, operation.key.kind) != _JOB:
+    is_job = (operation.key.group, operation.key.kind) == _JOB
+    if not (is_job and isinstance(operation, Keep) and operation.code is KeepCode.IN_PLACE):
         return False
     live, manifest = operation.live, operation.manifest
     if live is None or manifest is None or section(manifest.body, "spec").get("ttlSecondsAfterFinished") is None:
@@ -233,16 +234,20 @@ def _may_vanish_finished(operation: Keep) -> bool:
     return any((c.get("type"), c.get("status")) == ("Complete", "True") for c in conditions_of(live.body))
 
 
-def _drop(entries: dict[Identity, InventoryEntry], operation: Release | Delete) -> None:
+def _own_entry(entries: Mapping[Identity, InventoryEntry], operation: Operation) -> InventoryEntry | None:
+    """The entry of an operation's object, as long as it is its placement's."""
     entry = entries.get(operation.key.identity)
-    if entry is None or entry.placement != operation.placement:
-        return
-    if isinstance(operation, Delete) and entry.uid not in (None, operation.uid):
+    return entry if entry is not None and entry.placement == operation.placement else None
+
+
+def _drop(entries: dict[Identity, InventoryEntry], operation: Release | Delete) -> None:
+    entry = _own_entry(entries, operation)
+    if entry is None or (isinstance(operation, Delete) and entry.uid not in (None, operation.uid)):
         return
     if operation.step:
         entries[operation.key.identity] = replace(entry, uid=None)
-        return
-    del entries[operation.key.identity]
+    else:
+        del entries[operation.key.identity]
 
 
 def _note_kept(
@@ -253,7 +258,7 @@ def _note_kept(
     name = "/".join(key.identity).lstrip("/")
     for identity in outer:
         entry = entries.get(identity)
-        if entry is not None and (is_kept or name in entry.keeps):
+        if entry is not None:
             names = {*entry.keeps, name} if is_kept else {*entry.keeps} - {name}
             entries[identity] = replace(entry, keeps=tuple(sorted(names)))
 

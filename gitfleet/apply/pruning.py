@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from gitfleet.api.definitions import definition_of
 from gitfleet.api.inventory import InventoryEntry
@@ -62,29 +62,16 @@ def _prune(entry: InventoryEntry, claims: Claims, contents: Contents) -> Operati
     if (taker := claims.awaited.get(entry.key.identity)) is not None:
         why = ApplyText.STAYS_UNTIL_APPLIED(other=titled(taker))
         return keep_entry(entry, claims, KeepCode.KEPT_FOR_SUCCESSOR, why, live)
-    return (
-        _needed_by_rollout(entry, live, claims, contents)
-        or _protected(entry, live, claims, contents)  # before _in_use: what is never deleted waits for nothing
-        or _in_use(entry, live, claims, contents.user(entry))
-        or _in_use(entry, live, claims, contents.waiting(entry), KeepCode.REMOVAL_HELD)
-        or _protecting(entry, live, claims, contents)
-        or _left_to_owner(entry, live, claims, contents)
-        or _after_folder(entry, live, claims)
-        or _delete(entry, live, claims)
-    )
+    operations = (reason(entry, live, claims, contents) for reason in _REASONS)
+    return next(operation for operation in operations if operation is not None)
 
 
-def _in_use(
-    entry: InventoryEntry,
-    live: LiveObject,
-    claims: Claims,
-    user: PlacementKey | None,
-    code: KeepCode = KeepCode.NAMESPACE_IN_USE,
-) -> Keep | None:
+def _in_use(entry: InventoryEntry, live: LiveObject, claims: Claims, contents: Contents) -> Keep | None:
+    user = contents.user(entry)
     if user is None:
         return None
-    why = ApplyText.STAYS_WHILE_OBJECTS_CLUSTER(user=titled(user))
-    return keep_entry(entry, claims, code, why, live)
+    code = KeepCode.REMOVAL_HELD if user.is_held else KeepCode.NAMESPACE_IN_USE
+    return keep_entry(entry, claims, code, ApplyText.STAYS_WHILE_OBJECTS_CLUSTER(user=titled(user.placement)), live)
 
 
 def _made_by_others(entry: InventoryEntry, live: LiveObject) -> str:
@@ -181,7 +168,7 @@ def _left_to_owner(entry: InventoryEntry, live: LiveObject, claims: Claims, cont
     return _release(entry, claims, ApplyText.OWNS_TOO(why=why, owner=owner))
 
 
-def _after_folder(entry: InventoryEntry, live: LiveObject, claims: Claims) -> Keep | None:
+def _after_folder(entry: InventoryEntry, live: LiveObject, claims: Claims, _: Contents) -> Keep | None:
     """An object that others wait for goes after them, and after the steps that its placement waits for; None where
     there are none."""
     if (step := claims.steps.get(entry.placement)) is not None and entry.placement not in claims.request.removing:
@@ -192,7 +179,7 @@ def _after_folder(entry: InventoryEntry, live: LiveObject, claims: Claims) -> Ke
     return keep_entry(entry, claims, KeepCode.FOLDER, ApplyText.STAYS_UNTIL_GONE(first=first), live)
 
 
-def _delete(entry: InventoryEntry, live: LiveObject, claims: Claims) -> Delete | Keep:
+def _delete(entry: InventoryEntry, live: LiveObject, claims: Claims, _: Contents) -> Delete | Keep:
     """The deletion, if the removal gate permits it."""
     gate, identity, placement = claims.request.gate, entry.key.identity, entry.placement
     permit = gate.permit(identity)
@@ -208,6 +195,18 @@ def _delete(entry: InventoryEntry, live: LiveObject, claims: Claims) -> Delete |
     else:
         why = ApplyText.NO_LONGER(placement=titled(placement))
     return deletion(permit, placement, entry.key, live.uid, why)
+
+
+_REASONS: Final[tuple[Callable[[InventoryEntry, LiveObject, Claims, Contents], Operation | None], ...]] = (
+    _needed_by_rollout,
+    _protected,  # before _in_use: what is never deleted waits for nothing
+    _in_use,
+    _protecting,
+    _left_to_owner,
+    _after_folder,
+    _delete,
+)
+"""Each may say what is done with an object that no work wants; the first that does decides."""
 
 
 def _retain(entry: InventoryEntry, claims: Claims) -> Operation | None:
@@ -244,6 +243,14 @@ Place: TypeAlias = str | tuple[str, str]
 """A namespace by its name, or a kind."""
 
 
+class _User(NamedTuple):
+    """A placement with something in a namespace or of a definition: what is to stay, or what the gate holds or another
+    placement takes over."""
+
+    is_held: bool
+    placement: PlacementKey
+
+
 @dataclass(frozen=True, slots=True)
 class Contents:
     """The namespaces and definitions of one cluster's inventory, read once for a plan.
@@ -255,8 +262,7 @@ class Contents:
     _places: dict[Identity, Place] = field(default_factory=dict)
     _entries: dict[Place, list[InventoryEntry]] = field(default_factory=dict)
     _contents: dict[Place, list[InventoryEntry]] = field(default_factory=dict)
-    _users: dict[Place, PlacementKey] = field(default_factory=dict)
-    _waiting: dict[Place, PlacementKey] = field(default_factory=dict)
+    _users: dict[Place, set[_User]] = field(default_factory=dict)
     verdicts: dict[Identity, Operation | None] = field(default_factory=dict)
 
     @classmethod
@@ -274,10 +280,10 @@ class Contents:
             for place in made._around(identity):
                 made._contents.setdefault(place, []).append(entry)
                 if not entry.is_protected and claims.request.gate.permit(identity) is None:
-                    made._waiting[place] = min(entry.placement, made._waiting.get(place, entry.placement))
+                    made._users.setdefault(place, set()).add(_User(True, entry.placement))
         for identity, placement in claims.staying.items():
             for place in made._around(identity):
-                made._users[place] = min(placement, made._users.get(place, placement))
+                made._users.setdefault(place, set()).add(_User(False, placement))
         return made
 
     def within(self, outer: InventoryEntry) -> Sequence[InventoryEntry]:
@@ -288,13 +294,9 @@ class Contents:
         """Whether an object is deleted with an entry's object, whoever has it."""
         return self._places.get(outer.key.identity) in (identity[2], identity[:2])
 
-    def user(self, outer: InventoryEntry) -> PlacementKey | None:
-        """The first placement for which something in an entry's object stays."""
-        return self._users.get(self._places.get(outer.key.identity, ""))
-
-    def waiting(self, outer: InventoryEntry) -> PlacementKey | None:
-        """The first placement of which something in an entry's object is held, or stays until another one has it."""
-        return self._waiting.get(self._places.get(outer.key.identity, ""))
+    def user(self, outer: InventoryEntry) -> _User | None:
+        """The first placement for which something in an entry's object stays, or else of which something is held."""
+        return min(self._users.get(self._places.get(outer.key.identity, ""), ()), default=None)
 
     def around(self, entry: InventoryEntry) -> Sequence[InventoryEntry]:
         """The entries whose objects take an entry's object along."""

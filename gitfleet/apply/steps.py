@@ -89,8 +89,11 @@ class Step:
 class _Folder:
     """The steps of a folder on a cluster, in their order, and its other objects."""
 
-    steps: tuple[Step, ...]
-    objects: tuple[Manifest, ...]
+    steps: tuple[Step, ...] = ()
+    objects: tuple[Manifest, ...] = ()
+
+
+_NO_STEPS: Final = _Folder()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +119,11 @@ class WorkSteps:
     @property
     def first_open(self) -> ObjectKey | None:
         """The first step that anything waits for."""
-        return next((first for folder in self.folders.values() if (first := self._first_open(folder))), None)
+        return next(filter(None, map(self._first_open, self.folders.values())), None)
 
     def find(self, manifest: Manifest) -> Step | None:
         """The step that an object is; None for any other object."""
-        folder = self.folders.get(manifest.folder)
-        steps = folder.steps if folder is not None else ()
+        steps = self.folders.get(manifest.folder, _NO_STEPS).steps
         return next((step for step in steps if step.manifest.key == manifest.key), None)
 
     def in_turn(self, operation: Operation, manifest: Manifest) -> Operation:
@@ -133,9 +135,9 @@ class WorkSteps:
             return self._step(operation, step, self.folders[manifest.folder])
         if not (self.folders and isinstance(operation, Create | Update)) or _is_before(manifest):
             return operation
-        folders = () if self.claims.was_applied(manifest) else {manifest.folder, ""} & self.folders.keys()
-        first = next((first for name in folders if (first := self._first_open(self.folders[name]))), None)
-        if first is None:
+        folders = (self.folders.get(name, _NO_STEPS) for name in (manifest.folder, ""))
+        first = next(filter(None, map(self._first_open, folders)), None)
+        if first is None or self.claims.was_applied(manifest):
             return operation
         return self._keep(manifest, KeepCode.STEP, ApplyText.WAITS_FOR_STEP(first=first))
 
@@ -159,10 +161,10 @@ class WorkSteps:
         own = [m for m in members if m.key.identity in hooks and m.folder == name]
         content = digest_of(name)[:_OF_FOLDER] + digest_of(sorted((*m.key.identity, m.digest) for m in members))
         usual = [m for m in own if hooks[m.key.identity].upgrade is not Phase.ON_FAILURE]
-        recorded = {_content_of(run) if run else None for run in map(self._recorded, usual)}
-        recorded = {run if run and run[:_OF_FOLDER] == content[:_OF_FOLDER] else None for run in recorded}
+        recorded = set(map(_content_of, map(self._recorded, usual)))
+        recorded = {run if run[:_OF_FOLDER] == content[:_OF_FOLDER] else "" for run in recorded}
         compared = [m for m in objects if not is_made(m)] or own
-        runs = recorded == {content} or bool(recorded - {content, None}) or self._differs(compared)
+        runs = recorded == {content} or bool(recorded - {content, ""}) or self._differs(compared)
         is_new = not any(self.claims.live(m.key) for m in objects if m.key.group_kind not in _APPLIED_FIRST)
         steps = [self._made(m, hooks[m.key.identity], content, runs=runs, is_new=is_new) for m in own]
         if recorded != {content} and (unknown := self._unknown(objects)) is not None:
@@ -171,10 +173,10 @@ class WorkSteps:
             steps = [s if s.phase is not Phase.ON_FAILURE else replace(s, state=_State.IDLE, run="") for s in steps]
         return _Folder(tuple(sorted(steps, key=lambda step: (step.turn, step.manifest.key.order))), objects)
 
-    def _recorded(self, manifest: Manifest) -> str | None:
-        """What a step ran for last: the cluster may have a newer Job than the state says."""
+    def _recorded(self, manifest: Manifest) -> str:
+        """What a step ran for last, "" for nothing: the cluster may have a newer Job than the state says."""
         entry, live = self._entry(manifest), self.claims.live(manifest.key)
-        return _newer(entry, live) or entry.step
+        return _newer(entry, live) or entry.step or ""
 
     def _unknown(self, objects: Iterable[Manifest]) -> str | None:
         """Why it is not known of an object what the cluster has; None where all are known."""
@@ -197,7 +199,7 @@ class WorkSteps:
         entry, live, recorded = self._entry(manifest), self.claims.live(manifest.key), self._recorded(manifest)
         due = hook.install if is_new else hook.upgrade
         run = f"{(Phase.BEFORE if due is None else due).name}-{content}".lower()
-        run = recorded if recorded and _content_of(recorded) == content else run
+        run = recorded if _content_of(recorded) == content else run
         body = put(manifest.body, ("metadata", "annotations", STEP), run)
         applied = replace(manifest, body=body, digest=digest_of(body))
         step = Step(manifest, applied, hook, _phase_of(run), run, _State.WAITS, live)

@@ -156,7 +156,9 @@ BY_GIT: dict[str, tuple[Tree, Tree, Tree, Tree]] = {
     ),
     "an item as the server writes its name": (
         {"spec": pod({"name": "a&b"})}, {"spec": pod(A)},
-        body(entry("o", {"f:spec": {"f:containers": {r'k:{"name":"a\u0026b"}': ITEM}}}), spec=pod(A, {**A, "name": "a&b"})),
+        body(
+            entry("o", {"f:spec": {"f:containers": {r'k:{"name":"a\u0026b"}': ITEM}}}), spec=pod({**A, "name": "a&b"}),
+        ),
         {"f:spec": {"f:containers": {r'k:{"name":"a\u0026b"}': ITEM}}},
     ),
     "status, identity and the rest of metadata": (
