@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from gitfleet.agent.texts import AgentText
@@ -72,11 +73,11 @@ class AgentStep(StrEnum):
 
 
 class _Delivery(NamedTuple):
-    """What is to be done, by the commit that says so; `blobs` are its plain files by path."""
+    """What is to be done, by the commit that says so (None: there is none yet); `blobs` are its plain files by path."""
 
-    head: str
-    content: ClusterDelivery
-    blobs: Mapping[str, str]
+    head: str | None = None
+    content: ClusterDelivery = ClusterDelivery(cluster="")
+    blobs: Mapping[str, str] = MappingProxyType({})
 
 
 class _Answer(NamedTuple):
@@ -117,7 +118,7 @@ class Agent:
     counts: Callable[[str], bool] | None = None
     identity: Callable[[], str] = lambda: ""
     checkpoint: Callable[[AgentStep], None] = lambda _: None
-    _delivery: _Delivery | None = None
+    _delivery: _Delivery = _Delivery()
     _answers: dict[str, _Answer] = field(default_factory=dict)
     _answered: str = ""
     _last: tuple[str, object, float] | None = None
@@ -136,8 +137,8 @@ class Agent:
         deliveries, own = (heads.get(name) for name in self.needed)
         self._read_delivery(deliveries)
         self.checkpoint(AgentStep.FETCHED)
-        delivery = self._delivery.content if self._delivery is not None else ClusterDelivery(cluster=self.cluster.name)
-        if self._delivery is None:
+        delivery = self._delivery.content
+        if self._delivery.head is None:
             self._warnings.warn(AgentText.NO_BRANCH_YET(needed=self.needed[0]))
         client = self.directory.client(self.cluster)
         seen = client.observe(delivery.observe)
@@ -166,10 +167,10 @@ class Agent:
     def _read_delivery(self, head: str | None) -> None:
         """Read what is to be done, where that changed. What is none, or another cluster's, asks for nothing."""
         if head is None:
-            self._delivery = None
+            self._delivery = _Delivery()
             return
-        if self._delivery is None or self._delivery.head != head:
-            self._delivery = _Delivery(head, ClusterDelivery(cluster=self.cluster.name), {})
+        if self._delivery.head != head:
+            self._delivery = _Delivery(head)
             try:
                 entries = self.repo.list_tree(head)
                 blobs = {path: entry.oid for path, entry in entries.items() if entry.mode == _PLAIN}
@@ -230,7 +231,7 @@ class Agent:
 
     def _manifests(self, todo: list[DeliveredOperation]) -> dict[str, Manifest]:
         """The manifests of operations by their files; one that is not the object that is named is left out."""
-        blobs = self._delivery.blobs if self._delivery is not None else {}
+        blobs = self._delivery.blobs
         objects = {order.file: order.object for order in todo if order.file in blobs}
         contents = self.repo.read_blobs(sorted({blobs[path] for path in objects}), limit=MAX_FILE_BYTES)
         manifests: dict[str, Manifest] = {}
@@ -242,18 +243,16 @@ class Agent:
         return manifests
 
     def _note(self, name: str, outcome: _Result) -> None:
-        before = self._answers.get(name)
-        times = before.times + 1 if before is not None else 1
-        again = self.clock.monotonic() + _PAUSES.after(times)
+        files: dict[str, bytes] = {}
         if isinstance(outcome, str):
-            outcome_reported = ReportedOutcome(id=name, ok=False, code=OutcomeCode.CONFLICT.value, message=outcome)
-            self._answers[name] = _Answer(outcome_reported, {}, times, again)
-            return
-        if isinstance(outcome, RolloutOutcome):
-            self._answers[name] = _Answer(reported_step(name, outcome), {}, times, again)
-            return
-        files = dict([applied_file(name, outcome.live, self.mask_key())]) if outcome.live is not None else {}
-        self._answers[name] = _Answer(reported(name, outcome), files, times, again)
+            answer = ReportedOutcome(id=name, ok=False, code=OutcomeCode.CONFLICT.value, message=outcome)
+        elif isinstance(outcome, RolloutOutcome):
+            answer = reported_step(name, outcome)
+        else:
+            answer = reported(name, outcome)
+            files |= [applied_file(name, outcome.live, self.mask_key())] if outcome.live is not None else []
+        times = self._answers[name].times + 1 if name in self._answers else 1
+        self._answers[name] = _Answer(answer, files, times, self.clock.monotonic() + _PAUSES.after(times))
 
     def _report(self, seen: ClusterObservation, own: str | None, period: int) -> bool:
         """Replace the commit of the own branch where there is news, or the heartbeat is due; whether it was."""

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol
 
 from gitfleet import workload
@@ -64,9 +65,12 @@ _MOST_AT_ONCE: Final = 20
 class _Delivered(NamedTuple):
     """What stands on a cluster's branch for deliveries: at which commit, what it asks for, and its files by path."""
 
-    head: str
-    delivery: ClusterDelivery | None
-    files: Mapping[str, str]
+    head: str | None = None
+    delivery: ClusterDelivery | None = None
+    files: Mapping[str, str] = MappingProxyType({})
+
+
+_NO_BRANCH: Final = _Delivered()
 
 
 class PulledRemote(RepoReader, HistoryReader, RepoWriter, Protocol):
@@ -111,7 +115,7 @@ class PullClusters:
     """How branches for deliveries begin, and began before they were renamed, as far as that is known."""
     _pending: dict[str, int] = field(default_factory=dict)
     _refused: dict[str, str] = field(default_factory=dict)
-    _made: dict[str, tuple[str, _Source]] = field(default_factory=dict)
+    _made: dict[str, tuple[str | None, _Source]] = field(default_factory=dict)
     """What a delivery was made of that stands there, with its commit."""
     _warnings: WarnOnce = field(default_factory=WarnOnce)
     _due: bool = False
@@ -146,8 +150,8 @@ class PullClusters:
 
     def _is_unseen(self, name: str) -> bool:
         """Whether an agent that reports does not answer what was delivered last, where that asks for anything."""
-        seen, current = self.reports.seen(name), self._current.get(name)
-        if seen is None or current is None or current.delivery is None:
+        seen, current = self.reports.seen(name), self._current.get(name, _NO_BRANCH)
+        if seen is None or current.delivery is None:
             return False
         return bool(current.delivery.observe) and seen.report.delivery != current.head
 
@@ -166,11 +170,11 @@ class PullClusters:
         contents: dict[str, _Delivered] = {}
         self._due = False
         for name in pulled:
-            head, before = self._heads.get(branches.delivery_of(name)), self._current.get(name)
-            if before is not None and before.head != head:
+            head, before = self._heads.get(branches.delivery_of(name)), self._current.get(name, _NO_BRANCH)
+            if before.head not in (None, head):
                 self._due = True
             if head is not None:
-                contents[name] = before if before is not None and before.head == head else self._delivered(head)
+                contents[name] = before if before.head == head else self._delivered(head)
         self._current = contents
         self._pending = {name: number for name, number in self._pending.items() if name in pulled}
         self._refused = {name: why for name, why in self._refused.items() if name in pulled}
@@ -270,8 +274,7 @@ class PullClusters:
         answered = {outcome.id for outcome in outcomes if outcome.ok or is_refused(outcome.ok, outcome.code)}
         self._pending[name] = len(writes) + sum(step.id not in answered for step in rolling.steps)
         source = _Source(decision.works.get(name, ()), decision.after.inventory.get(name, {}), tuple(writes), rolling)
-        current = self._current.get(name)
-        if current is not None and self._made.get(name) == (current.head, source):
+        if self._made.get(name) == (self._current.get(name, _NO_BRANCH).head, source):
             return
         if not is_branch(self._branches.delivery_of(name)):
             return
@@ -311,30 +314,28 @@ class PullClusters:
                 self._warnings.warn(FleetText.BRANCH_NO_CLUSTER_NEEDS_ANY(branch=branch, error=error))
 
     def _answered(self, name: str, writes: Sequence[Write]) -> list[Outcome]:
-        seen, current = self.reports.seen(name), self._current.get(name)
-        if seen is None or current is None or seen.report.delivery != current.head or current.delivery is None:
+        seen, current = self.reports.seen(name), self._current.get(name, _NO_BRANCH)
+        if seen is None or seen.report.delivery != current.head or current.delivery is None:
             return []
         delivered_ids = {operation.id for operation in current.delivery.operations}
         return outcomes_of(seen, [write for write in writes if operation_id(write) in delivered_ids])
 
     def _push(self, name: str, files: Mapping[str, bytes], number: int, commit: str) -> None:
-        current, branch = self._current.get(name), self._branches.delivery_of(name)
-        previous = current.files if current is not None else {}
-        digits = len(current.head) if current is not None else len(commit)
-        blobs = {path: blob_id(content, digits) for path, content in files.items()}
-        if blobs == previous:
+        current, branch = self._current.get(name, _NO_BRANCH), self._branches.delivery_of(name)
+        blobs = {path: blob_id(content, len(current.head or commit)) for path, content in files.items()}
+        if blobs == current.files:
             return
         if branch in (self._branches.watch, self._branches.state, self._branches.rendered):
             raise BadInput(FleetText.BRANCH_HOLDS_SOMETHING_ELSE())
         head = self.writer.commit(
             BranchChange(
                 branch=branch,
-                expected=current.head if current is not None else None,
+                expected=current.head,
                 subject=f"Deliver {counted(number, 'operation')} to {name}",
                 trailers=(("Gitfleet-Commit", commit),),
                 when=self.clock.now(),
-                write={path: files[path] for path, oid in blobs.items() if previous.get(path) != oid},
-                remove=[path for path in previous if path not in blobs],
+                write={path: files[path] for path, oid in blobs.items() if current.files.get(path) != oid},
+                remove=[path for path in current.files if path not in blobs],
             )
         )
         self._current[name] = self._delivered(head)
