@@ -6,11 +6,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import PRUNE, TYPED_PATCH
 from gitfleet.api.objects import JsonObject, ObjectKey
+from gitfleet.formats.json_values import section
 from gitfleet.formats.masking import masked
 from gitfleet.formats.secret_texts import without_values
 from gitfleet.model.operations import OutcomeCode
@@ -46,12 +47,12 @@ def _classify(http_status: int, reason: str, message_text: str, status: JsonObje
             # Both pass by themselves; missing rights do not.
             return OutcomeCode.FORBIDDEN, "being terminated" in message_text or "exceeded quota" in message_text
         case 404:
-            about_namespace = "namespaces" in message_text and (status.get("details") or {}).get("kind") == "namespaces"
+            about_namespace = "namespaces" in message_text and section(status, "details").get("kind") == "namespaces"
             return (OutcomeCode.NEEDS_NAMESPACE if about_namespace else OutcomeCode.NOT_FOUND), True
         case 409:
-            causes = (status.get("details") or {}).get("causes") or ()
-            ours_to_solve = any(isinstance(c, Mapping) and c.get("reason") == "FieldManagerConflict" for c in causes)
-            return OutcomeCode.CONFLICT, not ours_to_solve
+            return OutcomeCode.CONFLICT, "FieldManagerConflict" not in [
+                cause.get("reason") for cause in _causes(status)
+            ]
         case 422 if "metadata.uid" in message_text:
             # The object was deleted and created again between the observation and the write: the next observation sees
             # the new one.
@@ -69,15 +70,17 @@ def _classify(http_status: int, reason: str, message_text: str, status: JsonObje
 def _reasons(message: str, status: JsonObject) -> str:
     """The message of an invalid object with each field's reason alone: of an immutable field a server repeats the whole
     value, or all that differs."""
-    details = status.get("details")
-    listed = details.get("causes") if isinstance(details, Mapping) else None
     head, separator, _ = message.partition(" is invalid: ")
-    causes = [cause for cause in listed if isinstance(cause, Mapping)] if isinstance(listed, list) else []
-    reasons = [(str(cause.get("field") or ""), str(cause.get("message") or "")) for cause in causes]
+    reasons = [(str(cause.get("field") or ""), str(cause.get("message") or "")) for cause in _causes(status)]
     cut = [(field, _VALUE.sub("", text).partition("\n")[0]) for field, text in reasons]
     if not separator or cut == reasons:
         return message
     return f"{head} is invalid: {', '.join(f'{field}: {text}' if field else text for field, text in cut)}"
+
+
+def _causes(status: JsonObject) -> list[JsonObject]:
+    causes = section(status, "details").get("causes")
+    return [cause for cause in causes if isinstance(cause, Mapping)] if isinstance(causes, list) else []
 
 
 def status_of(response: Response) -> JsonObject:
@@ -96,8 +99,7 @@ def other_object(body: JsonObject, key: ObjectKey, *, namespaced: bool) -> str:
     Its kind, group, name and namespace must be those that were asked for, and its metadata an object. The version may
     differ. No value of it is repeated.
     """
-    metadata: Any = body.get("metadata")
-    metadata = metadata if isinstance(metadata, Mapping) else {}
+    metadata = section(body, "metadata")
     types = (("uid", str), ("resourceVersion", str), ("generation", int))
     sound = all(isinstance(metadata.get(name), type_ | None) for name, type_ in types)
     version = body.get("apiVersion", key.api_version)
@@ -114,8 +116,8 @@ def doubtful_404(response: Response, key: ObjectKey, plural: str) -> str:
     the API server itself where it does not serve the kind any more, does not.
     """
     status = status_of(response)
-    details = status.get("details")
-    named = (details.get("name"), details.get("kind")) if isinstance(details, Mapping) else None
+    details = section(status, "details")
+    named = details.get("name"), details.get("kind")
     if status.get("kind") == "Status" and status.get("reason") == "NotFound" and named in _names(key, plural):
         return ""
     return KubeText.SERVER_ANSWERED_NOT_SAY_OBJECT(message=refusal_of(response).message)
