@@ -48,9 +48,9 @@ def _by_type(body: JsonObject) -> dict[str, JsonObject]:
     return {str(condition.get("type")): condition for condition in conditions_of(body)}
 
 
-def is_true(condition: JsonObject | None) -> bool:
-    """Whether a condition is there and True."""
-    return condition is not None and condition.get("status") == "True"
+def is_true(condition: JsonObject) -> bool:
+    """Whether a condition is True; an empty one is not there."""
+    return condition.get("status") == "True"
 
 
 def cause_text(part: JsonObject) -> str:
@@ -74,12 +74,12 @@ def _failed_state(kind: GroupKind, body: JsonObject) -> str | None:
     """The cause, as its controller reports it for the present spec, so that a rollout that waits for the object names
     it; None when it reports no failure."""
     status = section(body, "status")
-    if "observedGeneration" in status and integer(status, "observedGeneration") != generation_of(body):
+    if _is_older(status, generation_of(body)):
         return None
     conditions = _by_type(body)
     for type_, failing in _FAILING:
-        condition = conditions.get(type_)
-        if condition is not None and condition.get("status") == failing:
+        condition = conditions.get(type_, {})
+        if condition.get("status") == failing:
             return cause_text(condition)
     if kind == GroupKind("", "PersistentVolumeClaim") and status.get("phase") == "Lost":
         return ObserveText.VOLUME_LOST()
@@ -101,25 +101,28 @@ def _custom(body: JsonObject) -> Verdict:
     """By Ready at the current generation, Reconciling and Stalled; not trackable when it has none of the three."""
     status, generation = section(body, "status"), generation_of(body)
     conditions = _by_type(body)
-    if not any(type_ in conditions for type_ in ("Ready", "Reconciling", "Stalled")):
+    if conditions.keys().isdisjoint(("Ready", "Reconciling", "Stalled")):
         return untracked(ObserveText.NO_READY_CONDITION())
-    if generation and "observedGeneration" in status and integer(status, "observedGeneration") != generation:
+    if generation and _is_older(status, generation):
         return not_yet(ObserveText.CONTROLLER_NOT_OBSERVED_LATEST_SPEC())
     for type_ in ("Stalled", "Reconciling"):
-        condition = conditions.get(type_)
-        if condition is not None and is_true(condition):
+        condition = conditions.get(type_, {})
+        if is_true(condition):
             return not_yet(f"it is {type_}: {cause_text(condition)}")
-    ready = conditions.get("Ready")
-    if ready is None:
-        return AVAILABLE
-    if generation and "observedGeneration" in ready and integer(ready, "observedGeneration") != generation:
+    ready = conditions.get("Ready", {"status": "True"})
+    if generation and _is_older(ready, generation):
         return not_yet(ObserveText.READY_CONDITION_OLDER_GENERATION())
     return AVAILABLE if is_true(ready) else not_yet(ObserveText.NOT_READY(cause_text=cause_text(ready)))
 
 
+def _is_older(part: JsonObject, generation: int) -> bool:
+    """Whether a status or a condition says that it is about another generation."""
+    return "observedGeneration" in part and integer(part, "observedGeneration") != generation
+
+
 def reports_generation(body: JsonObject) -> bool:
     """Whether an object says for which generation its conditions count; if not, they may be older than its spec."""
-    ready = _by_type(body).get("Ready") or {}
+    ready = _by_type(body).get("Ready", {})
     return "observedGeneration" in section(body, "status") or "observedGeneration" in ready
 
 
@@ -192,7 +195,7 @@ def _daemon_set(body: JsonObject) -> Verdict:
 def _job(body: JsonObject) -> Verdict:
     """At least one pod succeeded or is ready (seeds; decision D2)."""
     status, conditions = section(body, "status"), _by_type(body)
-    if integer(status, "succeeded") or integer(status, "ready") or is_true(conditions.get("Complete")):
+    if integer(status, "succeeded") or integer(status, "ready") or is_true(conditions.get("Complete", {})):
         return AVAILABLE
     return not_yet(ObserveText.NO_POD_SUCCEEDED_READY())
 
@@ -249,15 +252,15 @@ def _service(body: JsonObject) -> Verdict:
 def _definition(body: JsonObject) -> Verdict:
     conditions = _by_type(body)
     for type_ in ("NamesAccepted", "Established"):
-        if not is_true(conditions.get(type_)):
+        if not is_true(conditions.get(type_, {})):
             return not_yet(ObserveText.DEFINITION_NOT_YET(kind=type_))
     return AVAILABLE
 
 
 def _disruption_budget(body: JsonObject) -> Verdict:
     """The condition must be current; it need not allow disruptions (component-helpers ConditionsAreUpToDate)."""
-    status, condition = section(body, "status"), _by_type(body).get("DisruptionAllowed")
-    if condition is None or integer(status, "observedGeneration") != generation_of(body):
+    status, condition = section(body, "status"), _by_type(body).get("DisruptionAllowed", {})
+    if not condition or integer(status, "observedGeneration") != generation_of(body):
         return not_yet(ObserveText.DISRUPTION_CONTROLLER_NOT_OBSERVED_YET())
     expected = (
         ("True", "SufficientPods") if integer(status, "disruptionsAllowed") > 0 else ("False", "InsufficientPods")
