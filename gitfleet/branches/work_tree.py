@@ -52,7 +52,7 @@ class WithWorkTree:
             return self.repo.changed_paths(old, new)
         before, after = self.list_tree(old), self.list_tree(new)
         paths = sorted({*before, *after})
-        return {path: after.get(path) for path in paths if _what(before.get(path)) != _what(after.get(path))}
+        return {path: after.get(path) for path in paths if before.get(path) != after.get(path)}
 
     def ancestors(self, commit: str, *, most: int) -> Sequence[str]:
         """As the repository says; the work tree comes after what is checked out."""
@@ -70,7 +70,3 @@ class WithWorkTree:
 
     def _is_ours(self, commit: str) -> bool:
         return commit == commit_id_of(self.tree)
-
-
-def _what(entry: TreeEntry | None) -> tuple[str, str] | None:
-    return (entry.mode, entry.oid) if entry is not None else None

@@ -18,7 +18,7 @@ class TreeEntry:
 
     mode: str
     oid: str
-    size: int | None = None
+    size: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

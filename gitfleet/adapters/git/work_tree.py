@@ -45,7 +45,7 @@ def read_work_tree(address: str, *, limit: int) -> WorkTreeFiles | None:
             if content is not None and (committed_entry is None or committed_entry.oid != entry.oid):
                 contents[entry.oid] = content
     paths = sorted({*committed, *files})
-    changed = tuple(path for path in paths if _what(committed.get(path)) != _what(files.get(path)))
+    changed = tuple(path for path in paths if committed.get(path) != files.get(path))
     return WorkTreeFiles(head=head, files=files, contents=contents, changed=changed)
 
 
@@ -75,7 +75,3 @@ def _read(file: Path, committed_entry: TreeEntry | None, limit: int) -> tuple[Tr
             committed_entry.mode, committed_entry.oid, len(content)
         ), content  # git checked it out with another line ending
     return TreeEntry("100755" if status.st_mode & stat.S_IXUSR else "100644", blob_id(content), len(content)), content
-
-
-def _what(entry: TreeEntry | None) -> tuple[str, str] | None:
-    return (entry.mode, entry.oid) if entry is not None else None
