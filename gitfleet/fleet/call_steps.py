@@ -12,7 +12,6 @@ from typing import Any, Final, TypeAlias, assert_never
 from urllib.parse import urlsplit
 
 from gitfleet.api.workload_records import MetricOutcome
-from gitfleet.errors import GitfleetError
 from gitfleet.fleet.texts import FleetText
 from gitfleet.formats.hosts import plain_host
 from gitfleet.formats.masking import masked
@@ -53,7 +52,7 @@ class CallSteps:
             case WebhookCall():
                 reply = attempt(_SUBJECT, self.webhooks.send, call)
                 if isinstance(reply, Failure):
-                    return self.failed(call, sentence_of(reply))
+                    return self.failed(call, reply.error)
                 if reply.status in call.expected_status or (not call.expected_status and 200 <= reply.status < 300):
                     return self._webhook_answer(call, WebhookOutcome.PASSED, "")
                 return self._webhook_answer(call, WebhookOutcome.REJECTED, _rejection(call, reply))
@@ -93,7 +92,7 @@ class CallSteps:
     def _looked_at(self, call: MetricQuery, look: Callable[[], MeasurementState]) -> Stepped:
         state = attempt(_SUBJECT, look)
         if isinstance(state, Failure):
-            return self.failed(call, sentence_of(state))
+            return self.failed(call, state.error)
         if not _is_sound(state):
             sentence = FleetText.GAVE_NO_MEASUREMENT(provider=call.provider, most_values=_MOST_VALUES)
             return self.failed(call, sentence)
@@ -113,11 +112,6 @@ def host_of(call: Call) -> str:
     except ValueError:
         host = ""
     return host or (call.provider if isinstance(call, MetricQuery) else "an unreadable URL")
-
-
-def sentence_of(failure: Failure) -> str:
-    """Why a call failed. The words of an error that is not ours may contain anything."""
-    return str(failure.cause) if isinstance(failure.cause, GitfleetError) else failure.error
 
 
 def _rejection(call: WebhookCall, reply: WebhookReply) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.api.fleet import FleetConfig, ListedProvider
-from gitfleet.errors import GitfleetError, Stopped
+from gitfleet.errors import Stopped
 from gitfleet.fleet.texts import FleetText
 from gitfleet.formats.near_names import did_you_mean
 from gitfleet.model.failures import Failure, Subject, attempt
@@ -114,7 +114,7 @@ class ExecutorCalls:
             made = attempt(Subject("executor", self.name), self._submit, whole.for_clusters(chunk))
             if isinstance(made, Failure):
                 self.close()
-                begun |= {name: FleetText.EXECUTOR_TAKES_NO_WORK(name=self.name, why=_why(made)) for name in chunk}
+                begun |= {name: FleetText.EXECUTOR_TAKES_NO_WORK(name=self.name, why=made.error) for name in chunk}
             else:
                 begun |= dict.fromkeys(chunk, made)
                 self._busy |= dict.fromkeys(chunk, made)
@@ -144,7 +144,7 @@ class ExecutorCalls:
         if executor is not None:
             failed = attempt(Subject("executor", self.name), executor.shutdown, wait=False, cancel_futures=True)
             if isinstance(failed, Failure):
-                log.debug("the executor %s did not end in order: %s", self.name, _why(failed))
+                log.debug("the executor %s did not end in order: %s", self.name, failed.error)
 
     def _answer(self, future: Future[Any]) -> Mapping[str, Any] | str:
         """What a batch came to, or why there is nothing of it."""
@@ -153,7 +153,7 @@ class ExecutorCalls:
         result = attempt(Subject("executor", self.name), future.result)
         if isinstance(result, Failure):
             self.close()  # it may be gone: the next batch opens it again
-            return FleetText.EXECUTOR_FAILED(name=self.name, why=_why(result))
+            return FleetText.EXECUTOR_FAILED(name=self.name, why=result.error)
         return result if isinstance(result, Mapping) else FleetText.EXECUTOR_GAVE_SOMETHING_ELSE(name=self.name)
 
     @property
@@ -176,10 +176,6 @@ class ExecutorCalls:
                 raise Stopped(FleetText.GITFLEET_BEING_STOPPED_WHILE_CLUSTERS())
             pending = wait(pending, timeout=_POLL_SECONDS).not_done
             remaining -= _POLL_SECONDS
-
-
-def _why(failure: Failure) -> str:
-    return failure.error if isinstance(failure.cause, GitfleetError) else type(failure.cause).__name__
 
 
 def _has_server(connection: Connection | None) -> bool:

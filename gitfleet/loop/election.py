@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gitfleet.errors import Forbidden, GitfleetError, Stopped
+from gitfleet.errors import Forbidden, Stopped
 from gitfleet.loop.texts import LoopText
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.ports.clock import Clock
@@ -81,8 +81,7 @@ class Election:
             self._until = float("inf")
             self._changed()
             return False
-        sentence = result.error if isinstance(result.cause, GitfleetError) else result.report
-        self._trouble.log(logging.WARNING, LoopText.LEADER_ELECTION_GOES_TRYING(sentence=sentence))
+        self._trouble.log(logging.WARNING, LoopText.LEADER_ELECTION_GOES_TRYING(sentence=result.for_log))
         if self._record is not None and not self.leads():
             self._standing.log(logging.WARNING, LoopText.STANDING_NOT_RENEWED_TIME(lease=self._lease))
         return True

@@ -14,7 +14,7 @@ from datetime import timedelta
 from queue import Empty, SimpleQueue
 from typing import ClassVar, Generic, TypeVar
 
-from gitfleet.errors import GitfleetError, GiveUp, LostRace, RetryLater, Stopped
+from gitfleet.errors import GiveUp, LostRace, RetryLater, Stopped
 from gitfleet.formats.sentences import counted
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.pulse import Pulse
@@ -120,11 +120,10 @@ class Loop(ABC, Generic[Result]):
                         continue
                     if isinstance(result.cause, GiveUp) and reconciles == 0:
                         raise result.cause
-                    message = str(result.cause) if isinstance(result.cause, GitfleetError) else result.report
                     pause, failures = backoff.after(type(result.cause)), failures + 1
                     if isinstance(result.cause, LostRace):
                         pause = BUSY_PAUSE
-                    log.warning(LoopText.TRYING_AGAIN_G(), message, pause)
+                    log.warning(LoopText.TRYING_AGAIN_G(), result.for_log, pause)
                 else:
                     if failures:
                         log.info(self.recovered, counted(failures, "failure"))

@@ -75,6 +75,16 @@ class Failure:
         """What is saved and logged."""
         return "\n  ".join((f"report {self.id}: {self.subject}: {self.error}", *self.trace))
 
+    @property
+    def for_people(self) -> str:
+        """An error of ours as it says itself, of any other the `sentence`."""
+        return self.error if isinstance(self.cause, GitfleetError) else self.sentence
+
+    @property
+    def for_log(self) -> str:
+        """An error of ours as it says itself, of any other the `report`."""
+        return self.error if isinstance(self.cause, GitfleetError) else self.report
+
 
 About = Subject | Callable[[], Subject]
 """What may fail, or how to say it: for what is asked so often that nobody should name it before it failed."""

@@ -15,7 +15,7 @@ from typing import ClassVar, Final, TypeVar, assert_never
 
 from gitfleet.branches.log_once import WarnOnce
 from gitfleet.branches.request_branches import BranchRequests
-from gitfleet.errors import Forbidden, ForgeUnavailable, GitfleetError, GiveUp
+from gitfleet.errors import Forbidden, ForgeUnavailable, GiveUp
 from gitfleet.model.backoff import Curve
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.forges import (
@@ -101,8 +101,7 @@ class ForgePublisher:
         self._failures += 1
         self._failing |= set(self._trying)
         self._pulls = self._statuses = None  # whether the last call was carried out is not known
-        reason = failure.cause if isinstance(failure.cause, GitfleetError) else failure.report
-        self._warnings.warn(ServingText.TRYING_AGAIN_LATER(known=reason))
+        self._warnings.warn(ServingText.TRYING_AGAIN_LATER(known=failure.for_log))
         requested = failure.cause.after if isinstance(failure.cause, ForgeUnavailable) else None
         backoff = _PAUSES.after(self._failures)
         pause = backoff if requested is None else max(PAUSE, min(requested, _LONGEST_ASKED))

@@ -18,7 +18,7 @@ from typing import ClassVar, Final
 from gitfleet import status
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.notifications import Notification, NotificationEvent
-from gitfleet.errors import DestinationUnavailable, GitfleetError, GiveUp
+from gitfleet.errors import DestinationUnavailable, GiveUp
 from gitfleet.formats.masking import without_secrets
 from gitfleet.formats.near_names import did_you_mean
 from gitfleet.loop.pulse import Pass
@@ -124,9 +124,8 @@ class NotificationQueue:
         self._not_before = now + (PAUSE if over else pause)
         if self._warned < 1 + over:  # once when it begins to fail and once when messages are lost, until it works again
             self._warned = 1 + over
-            why = str(cause) if isinstance(cause, GitfleetError) else sent.report
             consequence = ServingText.MESSAGE_DROPPED(id=message.id) if over else ServingText.TRIED_AGAIN_LATER()
-            log.warning(ServingText.NOTIFICATION_FLEET_RECONCILED_ALL_SAME(), self.name, why, consequence)
+            log.warning(ServingText.NOTIFICATION_FLEET_RECONCILED_ALL_SAME(), self.name, sent.for_log, consequence)
         if over:
             self._message, self._failures = None, 0
         self._count("refused" if lasting else "dropped" if over else "failed")
@@ -223,9 +222,8 @@ class Notifications(Publisher):
         self._failed += 1
         if self._failed >= FAILING_AFTER and not self._told_failing:
             self._told_failing = True
-            why = str(over.result.cause) if isinstance(over.result.cause, GitfleetError) else over.result.sentence
             times = ServingText.RECONCILING_FAILED_TIMES_ROW(failed=self._failed)
-            self._hand_over([Occurrence(NotificationEvent.RECONCILE_FAILING, f"{times}: {why}")])
+            self._hand_over([Occurrence(NotificationEvent.RECONCILE_FAILING, f"{times}: {over.result.for_people}")])
 
     def _hand_over(self, occurrences: Iterable[Occurrence]) -> None:
         events = [event._replace(sentence=without_secrets(event.sentence, self.secrets)) for event in occurrences]
@@ -265,8 +263,7 @@ class Notifications(Publisher):
                 continue
             made = attempt(Subject("notification", target.name), self.connect, target.name, target.type)
             if isinstance(made, Failure):
-                why = str(made.cause) if isinstance(made.cause, GitfleetError) else made.report
-                log.warning("notification %s: %s", target.name, why)
+                log.warning("notification %s: %s", target.name, made.for_log)
 
     def _thread(self, target: Notification) -> QueueThread:
         key = (target.name, target.type)

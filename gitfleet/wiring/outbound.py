@@ -16,7 +16,7 @@ from gitfleet.adapters import outbound
 from gitfleet.adapters.checked_requests import trusting
 from gitfleet.errors import BadInput, MissingPart
 from gitfleet.fleet.call_queue import CallQueue
-from gitfleet.fleet.call_steps import CallSteps, sentence_of
+from gitfleet.fleet.call_steps import CallSteps
 from gitfleet.formats.hooks import misspelt_hook
 from gitfleet.loop.workspace import Workspace
 from gitfleet.model.failures import Failure, Subject, attempt
@@ -102,7 +102,7 @@ def _make(name: str, make: MetricProviderFactory, http: outbound.AllowedHttp) ->
     access = MetricProviderAccess(name=name, http=http)
     provider: Any = attempt(Subject("metric provider", name), make, access)
     if isinstance(provider, Failure):
-        problem = sentence_of(provider)
+        problem = provider.error
     elif not isinstance(provider, MetricProvider):
         problem = WiringText.FACTORY_MADE_NOT_DERIVE_FROM(name=type(provider).__name__)
     else:

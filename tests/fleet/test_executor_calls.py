@@ -108,7 +108,7 @@ def test_a_cluster_without_an_api_server_is_asked_here() -> None:
 @pytest.mark.parametrize(
     ("error", "why"),
     [
-        (CancelledError(), FleetText.EXECUTOR_FAILED(name="dask", why="CancelledError")),
+        (CancelledError(), FleetText.EXECUTOR_FAILED(name="dask", why="unexpected CancelledError")),
         (
             RetryLater("the scheduler is gone"),
             FleetText.EXECUTOR_TAKES_NO_WORK(name="dask", why="the scheduler is gone"),

@@ -278,7 +278,7 @@ def test_reconciles_that_fail() -> None:
     told.box.got.clear()
     notifications, error = told.notifications, RemoteUnreachable(f"https://x.example/{CANARY} does not answer")
     assert notifications is not None
-    failure = Failure(subject=Subject("reconcile", ""), error="RemoteUnreachable", cause=error)
+    failure = Failure(subject=Subject("reconcile", ""), error=str(error), cause=error)
     for _ in range(FAILING_AFTER - 1):
         notifications.on_pass(Pass(result=failure, seconds=1.0))
     assert told.box.said() == []
