@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
+from gitfleet.formats.sentences import shortened
+
 JsonValue: TypeAlias = Any
 """What JSON can say: None, bool, int, float, str, list, dict with str keys. Never mutated once inside gitfleet."""
 JsonObject: TypeAlias = Mapping[str, Any]
@@ -29,5 +31,4 @@ def cause_of(part: JsonObject, unknown: str) -> str:
     """What a condition, or another part with a `reason` and a `message`, says for people: both, as far as they are
     there, on one line; `unknown` where it says nothing."""
     texts = (" ".join(str(part.get(name) or "").split()) for name in ("reason", "message"))
-    text = ": ".join(filter(None, texts)) or unknown
-    return text if len(text) <= _LONGEST_CAUSE else f"{text[: _LONGEST_CAUSE - 1]}…"
+    return shortened(": ".join(filter(None, texts)) or unknown, _LONGEST_CAUSE)

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from gitfleet.formats.sentences import shortened
+
 LONGEST_SENTENCE: Final = 512
 _SHORTEST_SECRET: Final = 4
 MASK: Final = "***"
@@ -39,5 +41,4 @@ def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
 
 def masked(text: str, secrets: Iterable[str] = ()) -> str:
     """`without_secrets` on one line of at most LONGEST_SENTENCE characters."""
-    text = _SPACE.sub(" ", without_secrets(text, secrets)).strip()
-    return text if len(text) <= LONGEST_SENTENCE else f"{text[: LONGEST_SENTENCE - 1]}…"
+    return shortened(_SPACE.sub(" ", without_secrets(text, secrets)).strip(), LONGEST_SENTENCE)

@@ -13,6 +13,11 @@ def named_briefly(names: Sequence[str], most: int, total: int = 0) -> str:
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
+def shortened(text: str, most: int) -> str:
+    """The text, cut to so many characters where it is longer."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def agreeing(number: int, singular: str, plural: str) -> str:
     """The word that goes with a number: `is` or `are`."""
     return singular if number == 1 else plural

@@ -15,7 +15,9 @@ from gitfleet.api import InvalidContent, read_state, write
 from gitfleet.api.member_reports import MemberReport, ProviderCondition, ReportedOutcome, ReportedPods, UnreadableObject
 from gitfleet.api.objects import JsonObject, JsonValue, ObjectKey, key_of
 from gitfleet.formats.canonical_json import NotJson, canonical_json, digest_of, json_text, parse_json
+from gitfleet.formats.json_values import section
 from gitfleet.formats.limits import MAX_FILE_BYTES
+from gitfleet.formats.sentences import shortened
 from gitfleet.model.observations import ClusterObservation, LiveObject, ReportedCondition
 from gitfleet.model.operations import Outcome, RolloutOutcome, Write
 from gitfleet.pull.masked_secrets import reportable
@@ -127,8 +129,7 @@ def read_report(cluster: str, content: bytes) -> MemberReport:
         raise InvalidContent(PullText.NOT_JSON_AGENT_WRITES()) from None
     if not isinstance(body, dict) or values_in(body, _MOST_VALUES) > _MOST_VALUES:
         raise InvalidContent(PullText.HOLDS_NO_REPORT())
-    status = body.get("status")
-    lists = (part for part in status.values() if isinstance(part, list)) if isinstance(status, dict) else ()
+    lists = (part for part in section(body, "status").values() if isinstance(part, list))
     if any(len(entries) > MOST_OBJECTS for entries in lists):
         raise InvalidContent(PullText.LISTS_MORE_OBJECTS(most_objects=MOST_OBJECTS))
     report = read_state(MemberReport, body)
@@ -161,7 +162,7 @@ def _bounded(report: MemberReport) -> MemberReport:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return shortened(text, _LONGEST)
 
 
 def listed_files(report: MemberReport) -> dict[str, tuple[ObjectKey | None, str]]:

@@ -17,10 +17,10 @@ from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import Wire
 from gitfleet.api.definitions import CRD
 from gitfleet.api.objects import JsonObject, Manifest, ObjectKey
-from gitfleet.errors import GitfleetError
 from gitfleet.formats.kinds import BUILT_IN_KINDS
 from gitfleet.formats.managed_fields import FIELD_MANAGER
 from gitfleet.formats.secret_objects import as_stored, secrets_in
+from gitfleet.formats.sentences import shortened
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.observations import DryRun, LiveObject
 from gitfleet.ports.clock import Clock
@@ -58,9 +58,7 @@ class DryRunner:
         outcome = attempt(Subject.of_object(manifest.key, self._wire.name), self._asked, manifest, live)
         if not isinstance(outcome, Failure):
             return outcome
-        return DryRun(
-            live.body, None, str(outcome.cause) if isinstance(outcome.cause, GitfleetError) else outcome.sentence
-        )
+        return DryRun(live.body, None, outcome.for_people)
 
     def _asked(self, manifest: Manifest, live: LiveObject) -> DryRun:
         key, resource = manifest.key, self._discovery.find(manifest.key)
@@ -76,7 +74,7 @@ class DryRunner:
         if not response.ok:
             secrets = (*secrets_in(as_stored(manifest.body)), *secrets_in(live.body))
             why = KubeText.DRY_RUN_REFUSED(message=refusal_of(response, secrets).message)
-            return DryRun(live.body, None, why if len(why) <= _LONGEST_WHY else f"{why[: _LONGEST_WHY - 1]}…")
+            return DryRun(live.body, None, shortened(why, _LONGEST_WHY))
         body = response.json()
         if mismatch := other_object(body, key, namespaced=resource.namespaced):
             return DryRun(live.body, None, mismatch)

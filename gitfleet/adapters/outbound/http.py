@@ -17,6 +17,7 @@ from gitfleet.errors import BadInput, NoResponse
 from gitfleet.formats.canonical_json import json_bytes
 from gitfleet.formats.hosts import HostPattern, Origin, plain_host, shown_host
 from gitfleet.formats.masking import masked
+from gitfleet.formats.sentences import shortened
 from gitfleet.model.calls import WebhookCall
 from gitfleet.ports.metric_providers import OutboundHttp, OutboundReply, OutboundRequest
 from gitfleet.ports.rollout_calls import WebhookReply
@@ -122,5 +123,4 @@ class HttpWebhooks:
     def _line_of(self, content: bytes) -> str:
         """The first line with anything on it, as part of a sentence."""
         lines = (line.strip() for line in content.decode(errors="replace").splitlines())
-        text = self._http.without_secrets(next(filter(None, lines), ""))
-        return text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 1]}…"
+        return shortened(self._http.without_secrets(next(filter(None, lines), "")), _LONGEST_LINE)
