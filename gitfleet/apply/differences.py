@@ -37,7 +37,7 @@ from gitfleet.formats.managed_fields import (
 )
 from gitfleet.formats.quantities import InvalidQuantity, Quantity, parse_quantity
 from gitfleet.formats.secret_objects import as_stored, is_secret, masked_value
-from gitfleet.formats.sentences import named_briefly
+from gitfleet.formats.sentences import named_briefly, shortened
 from gitfleet.model.operations import DifferenceDetails
 from gitfleet.model.rollout_fields import ABSENT, parts_of
 
@@ -62,7 +62,7 @@ def find_differences(manifest_body: JsonObject, live_body: JsonObject, *, full: 
     """At most MOST_DETAILS differing fields in document order; `full` also lists fields that only the live object
     has. A value that SOPS encrypted differs unless gitfleet applied it."""
     manifest_body, live_body = as_encrypted(manifest_body, live_body)
-    secret = is_secret(manifest_body) or is_secret(live_body)
+    secret = any(map(is_secret, (manifest_body, live_body)))
     encoded = secret and manifest_body.get("apiVersion") == "v1"
     manifest, live = (_decoded(manifest_body), _decoded(live_body)) if encoded else (manifest_body, live_body)
     differing = _compare("", "", _compared(manifest), _compared(live), owned_fields(live_body), full)
@@ -146,8 +146,7 @@ def _shown(value: JsonValue, masked: bool) -> str | None:
     if value is ABSENT:
         return None
     value = _MASKED if masked else masked_value(value)
-    text = value if isinstance(value, str) else json_text(value)
-    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
+    return shortened(value if isinstance(value, str) else json_text(value), _LONGEST_VALUE)
 
 
 def _escaped(key: str) -> str:

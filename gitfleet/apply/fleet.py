@@ -186,15 +186,11 @@ def merge_observations(
     """The two observations of one reconcile as one; a cluster that became unreachable in between counts as such."""
     merged = dict(first)
     for name, observation in newly_observed.items():
-        previous = first.get(name)
-        if previous is None or not observation.reachable:
-            merged[name] = observation
-            continue
-        merged[name] = replace(
-            previous,
-            live={**previous.live, **observation.live},
-            unreadable={**previous.unreadable, **observation.unreadable},
-        )
+        merged[name] = observation
+        if observation.reachable:
+            previous = first.get(name, observation)
+            live = {**previous.live, **observation.live}
+            merged[name] = replace(previous, live=live, unreadable={**previous.unreadable, **observation.unreadable})
     return merged
 
 
@@ -348,5 +344,4 @@ def _with_uid(body: JsonObject, key: ObjectKey, uid: str) -> JsonObject:
     metadata = {**section(body, "metadata"), "name": key.name, "uid": uid, "managedFields": [applied]}
     if key.namespace:
         metadata["namespace"] = key.namespace
-    version = f"{key.group}/{key.version}" if key.group else key.version
-    return {"apiVersion": version, "kind": key.kind, **body, "metadata": metadata}
+    return {"apiVersion": key.api_version, "kind": key.kind, **body, "metadata": metadata}

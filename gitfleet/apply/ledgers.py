@@ -11,6 +11,7 @@ from typing import Final
 from gitfleet.api.definitions import CRD
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import GroupKind, Identity, JsonObject, ObjectKey
+from gitfleet.api.placements import PlacementKey
 from gitfleet.apply.comparisons import Comparisons
 from gitfleet.apply.texts import ApplyText
 from gitfleet.formats.json_values import conditions_of, section
@@ -35,9 +36,9 @@ TAKEN_OVER: Final = ApplyText.BEFORE_GITFLEET()
 """What protects one of these that was taken over: with it everything would go that others have in it."""
 
 
-def is_taken_over(entry: InventoryEntry | None) -> bool:
+def is_taken_over(entry: InventoryEntry) -> bool:
     """Whether others made what an entry names. Those of an earlier version say so in `protected_by` alone."""
-    return entry is not None and (entry.taken_over or entry.protected_by == TAKEN_OVER)
+    return entry.taken_over or entry.protected_by == TAKEN_OVER
 
 
 def protected_by(body: JsonObject, *, taken_over: bool = False) -> str | None:
@@ -48,17 +49,17 @@ def protected_by(body: JsonObject, *, taken_over: bool = False) -> str | None:
     error deletes nothing. Of a value only the word that is known is said, which is shown and recorded: the rest may be
     anything, in a Secret too.
     """
-    for part in ("annotations", "labels"):
-        for name, value in section(body, "metadata", part).items():
-            text = str(value).strip().lower()
-            words = {word.strip() for word in text.split(",")}
-            match = next((word for word in _PROTECTING.get(name, ()) if word.lower() in words), None)
-            if match is not None:
-                return f"{name}: {match}"
-            if name == PRUNE and text != "true":
-                return PRUNE
+    annotations, labels = (section(body, "metadata", part) for part in ("annotations", "labels"))
+    for name, value in (*annotations.items(), *labels.items()):
+        text = str(value).strip().lower()
+        words = {word.strip() for word in text.split(",")}
+        match = next((word for word in _PROTECTING.get(name, ()) if word.lower() in words), None)
+        if match is not None:
+            return f"{name}: {match}"
+        if name == PRUNE and text != "true":
+            return PRUNE
     # What was taken over is pruned where its manifest asks for that.
-    prune = str(section(body, "metadata", "annotations").get(PRUNE)).strip().lower()
+    prune = str(annotations.get(PRUNE)).strip().lower()
     return TAKEN_OVER if taken_over and prune != "true" else None
 
 
@@ -132,15 +133,15 @@ def record_intended(inventory: Inventory, operations: Iterable[Operation]) -> In
     for operation in recorded:
         identity = operation.key.identity
         if isinstance(operation, Create | Update):
-            entries[identity] = _intended(_entry(entries, operation), operation)
+            entries[identity] = _intended(entry_of(entries, operation.key, operation.placement), operation)
         if operation.step:
-            entries[identity] = _of_step(_entry(entries, operation), operation)
+            entries[identity] = _of_step(entry_of(entries, operation.key, operation.placement), operation)
     return _changed(inventory, entries)
 
 
-def _entry(entries: Mapping[Identity, InventoryEntry], operation: Operation) -> InventoryEntry:
-    """The entry of an operation's object; for one that has none yet, an entry that names no object."""
-    return entries.get(operation.key.identity) or InventoryEntry(key=operation.key, placement=operation.placement)
+def entry_of(entries: Mapping[Identity, InventoryEntry], key: ObjectKey, placement: PlacementKey) -> InventoryEntry:
+    """The entry of an object; for one that has none yet, an entry of a placement that names no object."""
+    return entries.get(key.identity) or InventoryEntry(key=key, placement=placement)
 
 
 def _of_step(entry: InventoryEntry, operation: Operation) -> InventoryEntry:
@@ -205,7 +206,7 @@ def settle_inventory(
 def _settle_one(outcome: Outcome, entries: dict[Identity, InventoryEntry], compared: Comparisons) -> None:
     operation = outcome.operation
     if isinstance(operation, Create | Update) and outcome.live is not None:
-        before = _entry(entries, operation)
+        before = entry_of(entries, operation.key, operation.placement)
         taken = is_taken_over(before)
         entries[operation.key.identity] = InventoryEntry(
             key=operation.key,

@@ -42,8 +42,6 @@ def operation_for(manifest: Manifest, work: Work, claims: Claims) -> Operation:
         code, why = (KeepCode.IN_PLACE, ApplyText.AS_APPLIED()) if is_applied else (KeepCode.ROLLOUT, waits)
         return left_alone(manifest, work, live, code, why)
     holder = claims.holders[identity]
-    if holder != work.placement and is_made(manifest):
-        return left_alone(manifest, work, live, KeepCode.IN_PLACE, ApplyText.MADE_FOR_SEVERAL(holder=titled(holder)))
     if holder != work.placement:
         return _of_another(holder, manifest, work, live, claims)
     entry = claims.entries.get(identity)
@@ -61,9 +59,13 @@ def _make(manifest: Manifest, work: Work, entry: InventoryEntry | None, claims: 
     """The object is not there: make it, unless it is a Job that is finished."""
     if entry is not None and entry.finished and claims.was_applied(manifest):
         return left_alone(manifest, work, None, KeepCode.FINISHED, ApplyText.FINISHED_REMOVED_TTL())
-    was_applied = entry is not None and entry.uid is not None
-    reason = ApplyText.REMOVED_FROM_CLUSTER() if was_applied else ApplyText.NOT_CLUSTER_YET()
+    reason = ApplyText.REMOVED_FROM_CLUSTER() if _named_one(entry) else ApplyText.NOT_CLUSTER_YET()
     return create(manifest, work, claims, reason)
+
+
+def _named_one(entry: InventoryEntry | None) -> bool:
+    """Whether an object was there as gitfleet's."""
+    return entry is not None and entry.uid is not None
 
 
 def create(manifest: Manifest, work: Work, claims: Claims, reason: str) -> Create:
@@ -95,8 +97,9 @@ def _of_another(
     holder: PlacementKey, manifest: Manifest, work: Work, live: LiveObject | None, claims: Claims
 ) -> Operation:
     """Another placement has the object here."""
-    key = manifest.key
-    if not claims.wants(work.placement, key.identity):
+    if is_made(manifest):
+        return left_alone(manifest, work, live, KeepCode.IN_PLACE, ApplyText.MADE_FOR_SEVERAL(holder=titled(holder)))
+    if not claims.wants(work.placement, manifest.key.identity):
         why = ApplyText.HANDED_OVER(holder=titled(holder))
         return left_alone(manifest, work, live, KeepCode.HANDED_OVER, why)
     why = ApplyText.BELONGS_CLUSTER(holder=titled(holder)) + ApplyText.SELECT_ONE_TWO_ALONE()
@@ -136,8 +139,7 @@ def _take_over(
 ) -> Operation:
     """The object was there before us, or somebody created it again: whenToTakeOver decides."""
     strategy = work.apply_strategy
-    was_applied = entry is not None and entry.uid is not None
-    origin = ApplyText.REPLACED_SOMEBODY_ELSE() if was_applied else ApplyText.WAS_THERE_BEFORE()
+    origin = ApplyText.REPLACED_SOMEBODY_ELSE() if _named_one(entry) else ApplyText.WAS_THERE_BEFORE()
     if strategy.when_to_take_over is WhenToTakeOver.NEVER:
         why = ApplyText.WHENTOTAKEOVER_NEVER(found=origin)
         return left_alone(manifest, work, live, RefuseCode.NOT_TAKEN_OVER, why)

@@ -18,7 +18,7 @@ def missing_of(work: Work, claims: Claims, steps: WorkSteps) -> dict[str, Object
     """By folder the first object of a work that is not available with the content that it is to have, or the first step
     that has not run."""
     order, missing = claims.request.order, dict[str, ObjectKey]()
-    for manifest in work.manifests if order.folders else ():
+    for manifest in work.manifests:
         folder = order.folders.get(manifest.key.identity)
         if folder is not None and folder not in missing and not _is_there(manifest, claims, steps.find(manifest)):
             missing[folder] = manifest.key

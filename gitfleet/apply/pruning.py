@@ -76,7 +76,7 @@ def _in_use(entry: InventoryEntry, live: LiveObject, claims: Claims, contents: C
 
 def _made_by_others(entry: InventoryEntry, live: LiveObject) -> str:
     """Why an object is not gitfleet's to delete, as the end of a sentence; "" where it is."""
-    if entry.uid is not None and entry.uid != live.uid:
+    if entry.uid not in (None, live.uid):
         return ApplyText.REPLACED_SOMEBODY_ELSE()
     if not is_unreported(entry, live) and (entry.uid is None or has_managers(live)):
         # Whatever the inventory says: what the server knows as made by others is not gitfleet's to delete. An apply

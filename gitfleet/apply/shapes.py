@@ -47,10 +47,8 @@ def shape_digest(manifest_body: JsonObject, live_body: JsonObject) -> str:
     """
     owned = owned_fields(live_body)
     manifest, live = as_encrypted(as_stored(manifest_body), live_body)
-    shape: dict[str, JsonValue] = {}
-    for part, want in manifest.items():
-        if part not in _UNSHAPED and part in live:
-            shape[part] = _shape(part, want, live[part], child_fields(owned, part))
+    parts = (manifest.keys() & live.keys()) - _UNSHAPED
+    shape = {part: _shape(part, manifest[part], live[part], child_fields(owned, part)) for part in parts}
     metadata, live_metadata = section(manifest, "metadata"), section(live, "metadata")
     for part in _METADATA_PARTS:
         if metadata.get(part):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import Enum, auto
-from itertools import filterfalse
+from itertools import chain, filterfalse
 from typing import Final
 
 from gitfleet.api.definitions import CRD
@@ -20,7 +20,7 @@ from gitfleet.api.objects import Identity, Manifest, ObjectKey
 from gitfleet.api.steps import STEP, Hook, Phase, hook_of, step_key, step_of, step_seconds
 from gitfleet.apply.claims import NAMESPACE_KIND, Claims
 from gitfleet.apply.deletions import deletion
-from gitfleet.apply.ledgers import is_applied_by_gitfleet
+from gitfleet.apply.ledgers import entry_of, is_applied_by_gitfleet
 from gitfleet.apply.manifests import create, left_alone, update
 from gitfleet.apply.places import put
 from gitfleet.apply.texts import ApplyText
@@ -114,7 +114,7 @@ class WorkSteps:
         }
         names = {manifest.folder for manifest in work.manifests if manifest.key.identity in hooks}
         made = cls(work, claims)
-        return replace(made, folders={name: made._folder(name, hooks) for name in sorted(names)}) if names else made
+        return replace(made, folders={name: made._folder(name, hooks) for name in sorted(names)})
 
     @property
     def first_open(self) -> ObjectKey | None:
@@ -151,9 +151,7 @@ class WorkSteps:
 
     def _entry(self, manifest: Manifest) -> InventoryEntry:
         """What the inventory says of an object, nothing of one that it does not name."""
-        return self.claims.entries.get(manifest.key.identity) or InventoryEntry(
-            key=manifest.key, placement=self.work.placement
-        )
+        return entry_of(self.claims.entries, manifest.key, self.work.placement)
 
     def _folder(self, name: str, hooks: Mapping[Identity, Hook]) -> _Folder:
         members = [m for m in self.work.manifests if m.folder == name or not name]
@@ -250,8 +248,7 @@ class WorkSteps:
         key, gate = step.manifest.key, self.claims.request.gate
         if (first := self._first_before(step, folder)) is not None:
             return self._keep(step.manifest, KeepCode.STEP, ApplyText.WAITS_FOR_STEP(first=first), step.run)
-        is_left_alone = isinstance(operation, Keep) and operation.code not in (KeepCode.IN_PLACE, KeepCode.FINISHED)
-        if is_left_alone or isinstance(operation, Refuse):
+        if isinstance(operation, Keep | Refuse) and operation.code not in (KeepCode.IN_PLACE, KeepCode.FINISHED):
             return replace(operation, step=step.run)  # it cannot be read, may not be taken over, or is going
         if (permit := gate.permit_step(key.identity)) is None:
             why = ApplyText.STEP_HELD(why=gate.steps_held)
@@ -266,11 +263,10 @@ class WorkSteps:
         """The first object that a step waits for."""
         if step.phase is Phase.ON_FAILURE:
             return None
-        earlier = (other.manifest.key for other in folder.steps if other.turn < step.turn and self._is_open(other))
-        if (first := next(earlier, None)) is not None:
-            return first
+        earlier = (other.manifest for other in folder.steps if other.turn < step.turn and self._is_open(other))
         objects = () if self.claims.request.foresees else folder.objects
-        return next((manifest.key for manifest in objects if self._comes_first(manifest, step)), None)
+        awaited = chain(earlier, (manifest for manifest in objects if self._comes_first(manifest, step)))
+        return next((manifest.key for manifest in awaited), None)
 
     def _comes_first(self, manifest: Manifest, step: Step) -> bool:
         """Whether a step waits for an object: to be available, or only to be applied."""
@@ -312,8 +308,7 @@ def _content_of(run: str) -> str:
 
 
 def _phase_of(run: str) -> Phase:
-    name = run.rpartition("-")[0].upper()
-    return Phase[name] if name in Phase.__members__ else Phase.BEFORE
+    return Phase.__members__.get(run.rpartition("-")[0].upper(), Phase.BEFORE)
 
 
 def _newer(entry: InventoryEntry, live: LiveObject | None) -> str | None:

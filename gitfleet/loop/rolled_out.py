@@ -72,12 +72,13 @@ def _inventory(decision: Decision, cluster: str) -> dict[ObjectKey, InventoryEnt
     inventory: dict[ObjectKey, InventoryEntry] = {}
     for work in decision.works.get(cluster, ()):
         for manifest in () if work.apply_strategy.type.only_reports else work.manifests:
-            previous = entries.get(manifest.key.identity)
+            nothing = InventoryEntry(key=manifest.key, placement=work.placement)
+            previous = entries.get(manifest.key.identity, nothing)
             taken = apply.is_taken_over(previous)
             inventory[manifest.key] = InventoryEntry(
                 key=manifest.key,
                 placement=work.placement,
-                uid=(previous.uid if previous is not None else None) or _UID,
+                uid=previous.uid or _UID,
                 applied_digest=manifest.digest,
                 shape_digest="",
                 taken_over=taken,
