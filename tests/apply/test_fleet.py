@@ -35,7 +35,18 @@ from gitfleet.apply.shapes import shape_digest
 from gitfleet.apply.texts import ApplyText
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import ClusterObservation, LiveObject
-from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, OutcomeCode, Release, Update
+from gitfleet.model.operations import (
+    Create,
+    Delete,
+    Keep,
+    Operation,
+    Outcome,
+    OutcomeCode,
+    Refuse,
+    RefuseCode,
+    Release,
+    Update,
+)
 from gitfleet.model.removals import Content, WantedObjects
 from gitfleet.model.state import FleetState, Inventory, PlacementRecord
 from tests.apply.model_cluster import config_map
@@ -149,8 +160,11 @@ def test_an_object_that_cannot_be_judged_is_noted_and_nothing_of_its_cluster_is_
     answers = {"c1": seen("c1", live={A.key: LiveObject(A.key, odd), B.key: None})}
     failures = Failures()
     operations, memo = plan_fleet(state, Wanted({"c1": (work(A, B),)}), answers, Going({}, OPEN), {}, failures)
-    assert [type(o).__name__ for o in operations] == ["Refuse", "Create"]
-    assert [failure.subject for failure in failures.found] == [Subject.of_object(A.key, "c1")]
+    refusal, created = operations
+    (failure,) = failures.found
+    assert isinstance(refusal, Refuse) and isinstance(created, Create)
+    assert (refusal.code, refusal.reason) == (RefuseCode.INTERNAL_ERROR, failure.sentence)
+    assert failure.subject == Subject.of_object(A.key, "c1")
     assert memo == {}
 
 

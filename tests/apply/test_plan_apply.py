@@ -12,7 +12,7 @@ from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Identity, Manifest
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
-from gitfleet.apply import ApplyRequest, Comparisons, plan_apply, record_intended, settle_inventory
+from gitfleet.apply import ApplyRequest, plan_apply, record_intended, settle_inventory
 from gitfleet.apply.removed_fields import LAST_APPLIED
 from gitfleet.apply.shapes import shape_digest
 from gitfleet.apply.texts import ApplyText
@@ -296,14 +296,3 @@ def test_intent_comes_before_the_deed_and_survives_a_crash_in_between() -> None:
     assert isinstance(again, Update) and again.reason == ApplyText.LAST_APPLY_NOT_CONFIRMED()
     (pruned,) = plan(removing={WEB: DeletePropagation.DELETE}, live=cluster.live([CM.key]), inventory=recorded)
     assert isinstance(pruned, Delete)
-
-
-def test_what_was_compared_saves_work_and_changes_nothing() -> None:
-    there = live(CM)
-    compared = Comparisons()
-    inventory = {CM.key: owned(CM, there)}
-    first = plan(work(CM), live={CM.key: there}, inventory=inventory, compared=compared)
-    assert first == plan(work(CM), live={CM.key: there}, inventory=inventory)
-    assert len(compared) == 1
-    assert compared.shape(CM, there) == shape_digest(CM.body, there.body)
-    assert len(compared) == 1, "it was known"

@@ -8,14 +8,12 @@ from typing import Any
 import pytest
 
 from gitfleet.api.inventory import InventoryEntry
-from gitfleet.api.objects import Manifest
 from gitfleet.api.placements import PlacementKey
 from gitfleet.apply import record_intended, settle_inventory
 from gitfleet.apply.texts import ApplyText
-from gitfleet.model.failures import Failures, Subject
+from gitfleet.model.failures import Failures
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, Release, Update
-from gitfleet.model.state import Inventory
 from tests.apply.model_cluster import config_map, namespace
 from tests.apply.test_plan_apply import OTHER, WEB, live, owned
 from tests.gates import permit
@@ -118,6 +116,7 @@ def test_what_is_made_anew_forgets_the_uid_of_what_is_gone() -> None:
     assert record_intended(unchanged, [create]) is unchanged
 
 
+PRUNE, KEEP = "gitfleet.dev/prune", "helm.sh/resource-policy: keep"
 MARKED: dict[str, Any] = {"taken_over": True, "protected_by": ApplyText.BEFORE_GITFLEET()}
 UNCONFIRMED = InventoryEntry(key=namespace().key, placement=WEB)
 BEGUN = replace(UNCONFIRMED, to_be_made=True)
@@ -130,10 +129,7 @@ OLDER = replace(UNCONFIRMED, protected_by=MARKED["protected_by"])
     [
         (None, ("kubectl",), True),
         (None, (), True),
-        (None, ("gitfleet",), True),
-        (UNCONFIRMED, ("kubectl",), True),
         (UNCONFIRMED, ("gitfleet",), True),
-        (UNCONFIRMED, (), True),
         (BEGUN, (), False),
         (BEGUN, ("gitfleet",), False),
         (BEGUN, ("gitfleet", "before-first-apply"), False),
@@ -165,51 +161,10 @@ def test_where_a_namespace_comes_from_is_learnt_as_it_is_first_written_and_stays
     inventory = record_intended({} if entry is None else {space.key: entry}, [operation])
     assert record_intended(inventory, [operation]) == inventory
     there = live(space, "u1", manager="gitfleet")
-    for words in ({"helm.sh/resource-policy": "keep"}, {"gitfleet.dev/prune": "true"}, {}):
-        said = replace(space, body={**space.body, "metadata": {"name": "ns", "annotations": words}})
+    protected = MARKED["protected_by"] if taken else None
+    for name, value, by in (("helm.sh/resource-policy", "keep", KEEP), (PRUNE, "true", None), ("a", "b", protected)):
+        said = replace(space, body={**space.body, "metadata": {"name": "ns", "annotations": {name: value}}})
         update = Update(cluster="c1", placement=OTHER, manifest=said, wave=1, reason="", live=there)
         outcome = Outcome(operation=update, ok=True, code=OutcomeCode.APPLIED, live=there)
         inventory = settle_inventory(record_intended(inventory, [update]), [outcome])
-        assert inventory[space.key].taken_over == taken
-    assert inventory[space.key].protected_by == (MARKED["protected_by"] if taken else None)
-
-
-def test_an_outcome_that_cannot_be_read_is_that_objects_failure() -> None:
-    unreadable: Any = object()
-    odd = Outcome(operation=replace_of("c7"), ok=True, code=OutcomeCode.APPLIED, live=LiveObject(CM.key, unreadable))
-    failures = Failures()
-    assert settle_inventory({CM.key: ENTRY}, [odd], [], failures) == {CM.key: ENTRY}
-    assert [failure.subject for failure in failures.found] == [Subject.of_object(CM.key, "c7")]
-
-
-def replace_of(cluster: str) -> Update:
-    """An update on a cluster."""
-    return Update(cluster=cluster, placement=WEB, manifest=CM, live=THERE, wave=1, reason="")
-
-
-PRUNED = {"annotations": {"gitfleet.dev/prune": "true"}}
-
-
-@pytest.mark.parametrize(
-    ("wanted", "manager", "more", "by"),
-    [
-        (namespace(), "kubectl", {}, ApplyText.BEFORE_GITFLEET()),
-        (namespace(), "kubectl", PRUNED, None),
-        (namespace(), "gitfleet", {}, ApplyText.BEFORE_GITFLEET()),
-        (CM, "kubectl", {}, None),
-    ],
-    ids=["others made it", "a person asks for it", "nobody recorded it", "nothing goes with it"],
-)
-def test_a_namespace_that_is_taken_over_is_protected_from_then_on(
-    wanted: Manifest, manager: str, more: dict[str, Any], by: str | None
-) -> None:
-    body = {**wanted.body, "metadata": {**wanted.body["metadata"], **more}}
-    there = live(wanted, manager=manager)
-    inventory: Inventory = {}
-    for _ in range(2):  # the second apply finds it as gitfleet's
-        update = Update(cluster="c1", placement=WEB, manifest=replace(wanted, body=body), wave=1, reason="", live=there)
-        inventory = record_intended(inventory, [update])
-        there = live(wanted, manager="gitfleet")
-        outcome = Outcome(operation=update, ok=True, code=OutcomeCode.APPLIED, live=there)
-        inventory = settle_inventory(inventory, [outcome])
-        assert inventory[wanted.key].protected_by == by
+        assert (inventory[space.key].taken_over, inventory[space.key].protected_by) == (taken, by)

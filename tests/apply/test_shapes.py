@@ -181,21 +181,8 @@ def test_a_subject_somebody_adds_to_a_role_binding_is_drift() -> None:
     assert [path for path, _, _ in find_differences(wanted, there)] == ["/subjects"]
 
 
-def test_ignored_domains_and_empty_values_are_no_difference() -> None:
-    wanted = {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {"name": "s", "labels": {"app.kubernetes.io/name": "a"}},
-        "spec": {"paused": False, "list": [], "map": {}, "n": None, "text": "", "zero": 0},
-    }
-    there = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {}}
-    assert find_differences(wanted, there) == ()
-
-
-def test_long_values_and_many_differences_are_cut() -> None:
+def test_many_differences_are_cut() -> None:
     wanted = {"apiVersion": "v1", "kind": "ConfigMap", "data": {f"k{n:03}": "x" * 1000 for n in range(300)}}
-    got = find_differences(wanted, {"apiVersion": "v1", "kind": "ConfigMap"})
-    assert len(got) == 1 and len(got[0][2] or "") == 256
     got = find_differences(wanted, {**wanted, "data": dict.fromkeys(wanted["data"], "y")})
     assert len(got) == 100
 

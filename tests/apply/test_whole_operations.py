@@ -11,15 +11,11 @@ from gitfleet.api.bindings import FieldWriter
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
-from gitfleet.apply import plan_apply
-from gitfleet.apply.claims import ApplyRequest
 from gitfleet.apply.texts import ApplyText
-from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Keep, KeepCode, Operation, Refuse, RefuseCode, Update
 from tests.apply.model_cluster import config_map, manifest
 from tests.apply.test_plan_apply import OTHER, WEB, live, only, owned, plan, work
-from tests.gates import open_gate
 
 CM = config_map("cm", a="1")
 SAME, DRIFTED, MORE = live(CM), live(config_map("cm", a="9")), live(config_map("cm", a="1", b="2"))
@@ -225,21 +221,3 @@ def test_what_another_placement_has_and_what_could_not_be_seen() -> None:
     why = ApplyText.STANDS_MORE_ONCE(placement="ClusterResourcePlacement web")
     assert twice[1] == refused(RefuseCode.DUPLICATED, why, None)
     assert isinstance(twice[2], Create)
-
-
-def test_an_object_that_cannot_be_judged_is_refused_and_the_next_is_planned() -> None:
-    odd: Any = {"metadata": 1}
-    broken, other, failures = LiveObject(CM.key, odd), config_map("x"), Failures()
-    asked = ApplyRequest(
-        gate=open_gate("c1"),
-        cluster="c1",
-        works=(work(CM, other),),
-        live={CM.key: broken, other.key: None},
-        inventory={CM.key: ENTRY},
-        known_namespaces=("ns",),
-    )
-    refusal, created = plan_apply(asked, failures)
-    (failure,) = failures.found
-    assert failure.subject == Subject.of_object(CM.key, "c1")
-    assert refusal == refused(RefuseCode.INTERNAL_ERROR, failure.sentence, None)
-    assert created.key == other.key and isinstance(created, Create)

@@ -14,7 +14,6 @@ from gitfleet.api.conditions import Condition, Status, find_condition
 from gitfleet.api.objects import Manifest, Origin, key_of
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import ApplyStrategy, ApplyStrategyType
-from gitfleet.apply.texts import ApplyText
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import (
@@ -234,21 +233,6 @@ def test_what_the_conditions_say(
     assert (messages(got), reported(got)[-1][1:]) == (said, last)
 
 
-def test_what_the_comparison_says() -> None:
-    strategy = ApplyStrategy(type=ApplyStrategyType.REPORT_DIFF)
-    wanted = work(CM, DEPLOYMENT, apply_strategy=strategy)
-    compared: list[Operation] = [
-        kept(m, code="NoDiffFound", reason=ApplyText.NO_DIFFERENCE_FOUND()) for m in (CM, DEPLOYMENT)
-    ]
-    unread: list[Operation] = [kept(m, code="Unreadable", reason="forbidden", live=None) for m in (CM, DEPLOYMENT)]
-    older: list[Operation] = [compared[0], update(DEPLOYMENT)]
-    assert [messages(observed(binding(), wanted, plan, [], T1))[-1] for plan in (compared, older, unread)] == [
-        ObserveText.ALL_CORRESPONDING_WORK_OBJECTS_REPORTED(),
-        _is_not("Deployment/ns/web", "compared", ObserveText.BEING_APPLIED()),
-        _is_not("ConfigMap/ns/cm", "compared", "forbidden", more=" (and 1 more)"),
-    ]
-
-
 def test_what_was_said_of_an_older_generation_says_nothing_of_a_silent_cluster() -> None:
     well = observed(binding(), work(CM), [kept(CM)], [], T0)
     silent = observed(well, work(CM), [], [], T1, unreachable="x")
@@ -444,11 +428,13 @@ def test_report_diff() -> None:
     same = kept(DEPLOYMENT, code="NoDiffFound")
     got = observed(binding(), work(CM, DEPLOYMENT, apply_strategy=strategy), [found, same], [], T1)
     assert reported(got)[3:] == [("DiffReported", "True", "AllWorkHaveDiffReported")]
+    assert messages(got)[-1] == ObserveText.ALL_CORRESPONDING_WORK_OBJECTS_REPORTED()
     a_diff = DiffedObject(key=CM.key, details=(("/data/a", "9", "1"),), observed=T1, first_observed=T1)
     assert (got.diffed, got.applied_snapshot, times(got)["DiffReported"]) == ((a_diff,), None, T1)
     unread = kept(DEPLOYMENT, code="Unreadable", reason="forbidden", live=None)
     got = observed(binding(), work(CM, DEPLOYMENT, apply_strategy=strategy), [found, unread], [], T1)
     assert reported(got)[3:] == [("DiffReported", "False", "NotAllWorkHaveDiffReported")]
+    assert messages(got)[-1] == _is_not("Deployment/ns/web", "compared", "forbidden")
     gone = observed(got, work(CM, apply_strategy=strategy), [], [], T2, unreachable="x")
     assert reported(gone)[3:] == [("DiffReported", "Unknown", "ClusterUnreachable")]
 
