@@ -12,6 +12,7 @@ from gitfleet import extra
 from gitfleet.adapters.texts import AdaptersText
 from gitfleet.errors import BadInput, Forbidden, MissingPart, RetryLater
 from gitfleet.formats.canonical_json import parse_json
+from gitfleet.formats.json_values import section
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.ports.clock import Clock
 from gitfleet.settings import GitHubApp
@@ -86,9 +87,9 @@ class AppTokens:
 
 
 def _token_of(response: Any) -> tuple[str, datetime]:
-    token, until = (response.get("token"), response.get("expires_at")) if isinstance(response, dict) else (None, None)
+    token = section(response).get("token")
     try:
-        when = datetime.fromisoformat(str(until))
+        when = datetime.fromisoformat(str(section(response).get("expires_at")))
     except ValueError:
         when = None
     if not isinstance(token, str) or not token.isascii() or not token.isprintable() or not token or when is None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from gitfleet.api import read_state, write
 from gitfleet.api.holds import MOST_LISTED, Hold, HoldReason, HoldRule, Removal
+from gitfleet.formats.json_values import section
 from gitfleet.state import paths
 from gitfleet.state.changed_files import ChangedFiles, EntryFolder, rewrite_entries
 from gitfleet.state.file_kinds import Parts, unusable
@@ -30,7 +31,7 @@ class RemovalsFile:
 def read_hold(source: Mapping[str, Any]) -> Hold:
     """A hold. One of release 2 waits for an approval of all its entries: the rules that held them are gone."""
     spec = source.get("spec")
-    reasons = spec.get("reasons") if isinstance(spec, Mapping) else None
+    reasons = section(spec).get("reasons")
     rules = (
         [reason.get("rule") for reason in reasons if isinstance(reason, Mapping)] if isinstance(reasons, list) else []
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from gitfleet.adapters.kube.kubeconfigs import read_kubeconfig
 from gitfleet.adapters.kube.logins import Endpoint, LoginSource
@@ -14,6 +14,7 @@ from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import Timeouts, Wire, micro_time
 from gitfleet.api.objects import JsonObject
 from gitfleet.errors import ClusterUnreachable, Forbidden, MissingPart
+from gitfleet.formats.json_values import section
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.leases import LeaseRecord
 from gitfleet.ports.transport import Response
@@ -77,8 +78,7 @@ class KubeLease:
         if not response.ok:
             raise ClusterUnreachable(KubeText.GAVE_STATUS(name=self, status=response.status))
         body = response.json()
-        spec = body.get("spec") if isinstance(body, dict) else None
-        spec = spec if isinstance(spec, dict) else {}
+        spec = section(body, "spec")
         seconds = spec.get("leaseDurationSeconds")
         return LeaseRecord(
             holder=str(spec.get("holderIdentity") or ""),
@@ -89,7 +89,7 @@ class KubeLease:
         )
 
 
-def _transitions(spec: dict[str, Any]) -> int:
+def _transitions(spec: JsonObject) -> int:
     transitions = spec.get("leaseTransitions")
     return transitions if isinstance(transitions, int) else 0
 

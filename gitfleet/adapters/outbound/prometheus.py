@@ -14,6 +14,7 @@ from gitfleet.adapters.outbound.texts import OutboundText
 from gitfleet.api.workload_records import MetricOutcome
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import NotJson, parse_json
+from gitfleet.formats.json_values import JsonObject, section
 from gitfleet.model.calls import MetricQuery
 from gitfleet.ports.metric_providers import (
     MeasurementState,
@@ -54,7 +55,7 @@ class Prometheus(MetricProvider):
             return _failed(OutboundText.ANSWERS_NOTHING_PROMETHEUS_ANSWERS(host=reply.host, status=reply.status))
         return self._measured(reply, document)
 
-    def _measured(self, reply: OutboundReply, document: dict[str, Any]) -> MeasurementState:
+    def _measured(self, reply: OutboundReply, document: JsonObject) -> MeasurementState:
         try:
             values = values_in(document.get("data"))
         except BadInput as error:
@@ -99,7 +100,7 @@ def request_of(query: MetricQuery) -> OutboundRequest:
 
 def values_in(data: Any) -> tuple[float, ...]:
     """The values of the data of an answer, NaN and infinities among them; BadInput for what has none for a sample."""
-    kind = data.get("resultType") if isinstance(data, dict) else None
+    kind = section(data).get("resultType")
     if kind not in ("scalar", "vector"):
         raise BadInput(OutboundText.QUERY_GIVES_MUST_GIVE_SCALAR(part=f"a {kind}" if kind else "nothing"))
     result = data.get("result")
@@ -120,12 +121,11 @@ def _number(text: Any) -> float:
     return float(text)
 
 
-def _object(content: bytes) -> dict[str, Any]:
+def _object(content: bytes) -> JsonObject:
     try:
-        document = parse_json(content)
+        return section(parse_json(content))
     except NotJson:
         return {}
-    return document if isinstance(document, dict) else {}
 
 
 def _failed(message: str) -> MeasurementState:
