@@ -89,8 +89,9 @@ class ApplyBackoff:
 
     def _waiting(self, operation: Create | Update, now: float) -> _Applied | None:
         applied = self._applied.get((operation.cluster, operation.key.identity))
-        is_repeat = applied is not None and applied.digest == operation.manifest.digest
-        return applied if applied is not None and is_repeat and now < applied.last + applied.pause else None
+        if applied is None or applied.digest != operation.manifest.digest or now >= applied.last + applied.pause:
+            return None
+        return applied
 
     def _note(self, outcomes: Iterable[Outcome], now: float, moment: datetime) -> None:
         """Count what was applied, and forget what has lasted."""

@@ -45,11 +45,14 @@ log = logging.getLogger(__name__)
 class Reported:
     """What is known of one cluster's branch: its report, or why there is none in one sentence."""
 
-    head: str
-    keys: tuple[str, ...]
+    head: str | None = None
+    keys: tuple[str, ...] = ()
     seen: MemberSeen | None = None
     error: str = ""
     objects: Mapping[str, LiveObject] = field(default_factory=dict)
+
+
+_NOT_REPORTED: Final = Reported()
 
 
 class Silence(NamedTuple):
@@ -73,19 +76,16 @@ class PullReports:
         reports: dict[str, Reported] = {}
         for cluster in clusters:
             head, keys = heads.get(branches.report_of(cluster.name)), _keys_of(cluster)
-            before = self._reports.get(cluster.name)
-            if head is None:
-                continue
-            if before is not None and (before.head, before.keys) == (head, keys):
-                reports[cluster.name] = before
-            else:
-                reports[cluster.name] = self._read(cluster.name, head, keys, before)
+            before = self._reports.get(cluster.name, _NOT_REPORTED)
+            if head is not None:
+                is_same = (before.head, before.keys) == (head, keys)
+                reports[cluster.name] = before if is_same else self._read(cluster.name, head, keys, before)
         self._reports = reports
 
     def report_of(self, cluster: MemberCluster, branches: Branches, now: datetime) -> MemberSeen | Silence:
         """The report of a cluster, or why it does not count now."""
-        report, branch = self._reports.get(cluster.name), branches.report_of(cluster.name)
-        if report is None:
+        report, branch = self._reports.get(cluster.name, _NOT_REPORTED), branches.report_of(cluster.name)
+        if report.head is None:
             usual = Branches()
             named = "" if branches.members == usual.members else f" --members {branches.members}"
             named += "" if branches.deliveries == usual.deliveries else f" --deliveries {branches.deliveries}"
@@ -105,18 +105,15 @@ class PullReports:
 
     def head_of(self, name: str) -> str | None:
         """The commit that was read of a cluster's branch."""
-        report = self._reports.get(name)
-        return report.head if report is not None else None
+        return self._reports.get(name, _NOT_REPORTED).head
 
     def seen(self, name: str) -> MemberSeen | None:
         """The report of a cluster, however old."""
-        report = self._reports.get(name)
-        return report.seen if report is not None else None
+        return self._reports.get(name, _NOT_REPORTED).seen
 
-    def _read(self, name: str, head: str, keys: tuple[str, ...], before: Reported | None) -> Reported:
+    def _read(self, name: str, head: str, keys: tuple[str, ...], before: Reported) -> Reported:
         reported = Reported(head=head, keys=keys)
-        objects = before.objects if before is not None else {}
-        result = attempt(Subject("MemberCluster", name), self._parsed, name, head, keys, objects)
+        result = attempt(Subject("MemberCluster", name), self._parsed, name, head, keys, before.objects)
         if isinstance(result, Failure):
             return replace(reported, error=_why(result)[:_LONGEST])
         seen, objects = result

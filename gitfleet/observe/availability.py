@@ -92,7 +92,7 @@ def _stuck_containers(status: JsonObject) -> Iterator[str]:
     for kind in ("initContainerStatuses", "containerStatuses"):
         containers = status.get(kind)
         for container in containers if isinstance(containers, list) else ():
-            waiting = section(section(container, "state"), "waiting") if isinstance(container, Mapping) else {}
+            waiting = section(container, "state", "waiting")
             if str(waiting.get("reason")) in _STUCK:
                 yield f"container {container.get('name')}: {cause_text(waiting)}"
 

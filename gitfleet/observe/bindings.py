@@ -324,19 +324,14 @@ def _diverged(
     for r in results:
         if r.code not in codes or not r.details:
             continue
-        old = previous.get(r.key)
-        unchanged = old is not None and old.details == r.details
-        writers = {(w.path, w.manager): w for w in old.writers} if old is not None and unchanged else {}
-        diverged.append(
-            made(
-                key=r.key,
-                details=r.details,
-                # A manager's time changes with whatever else it writes: what it wrote here is known already.
-                writers=tuple(writers.get((w.path, w.manager), w) for w in r.writers),
-                observed=old.observed if old is not None and unchanged else now,
-                first_observed=old.first_observed if old is not None else now,
-            )
-        )
+        new = made(key=r.key, details=r.details, writers=r.writers, observed=now, first_observed=now)
+        old = previous.get(r.key, new)
+        if old.details == r.details:
+            # A manager's time changes with whatever else it writes: what it wrote here is known already.
+            earlier = {(w.path, w.manager): w for w in old.writers}
+            writers = tuple(earlier.get((w.path, w.manager), w) for w in r.writers)
+            new = replace(new, writers=writers, observed=old.observed)
+        diverged.append(replace(new, first_observed=old.first_observed))
     return tuple(diverged[:MOST_OBJECTS])
 
 
