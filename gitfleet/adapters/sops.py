@@ -23,7 +23,7 @@ from gitfleet import extra
 from gitfleet.adapters.texts import AdaptersText
 from gitfleet.api import dotted
 from gitfleet.errors import BadInput, MissingPart
-from gitfleet.formats.json_values import JsonValue
+from gitfleet.formats.json_values import JsonValue, mappings
 from gitfleet.formats.sops import ENCRYPTED_TEXT, METADATA, is_sops_encrypted
 from gitfleet.formats.yaml_reader import parse_documents
 
@@ -62,8 +62,7 @@ class AgeDecryptor:
         except ImportError as error:
             raise MissingPart(_MISSING) from error
         keys = self._keys(pyrage)
-        age = metadata.get("age")
-        rows = [row for row in age if isinstance(row, Mapping)][:_MOST_RECIPIENTS] if isinstance(age, list) else []
+        rows = mappings(metadata.get("age"))[:_MOST_RECIPIENTS]
         for row in rows:
             try:
                 key = bytes(pyrage.decrypt(str(row.get("enc")).encode(), keys))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from gitfleet.api.objects import GroupKind, JsonObject
+from gitfleet.formats.json_values import mappings, section
 
 CRD: Final = GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")
 
@@ -26,16 +26,12 @@ def definition_of(body: JsonObject) -> Definition | None:
     """What a definition says; None for any other object, and for one that names no group and kind."""
     if body.get("kind") != CRD.kind or not str(body.get("apiVersion", "")).startswith(f"{CRD.group}/"):
         return None
-    spec = body.get("spec")
-    names = spec.get("names") if isinstance(spec, Mapping) else None
-    kind = names.get("kind") if isinstance(names, Mapping) else None
-    if not isinstance(spec, Mapping) or not isinstance(kind, str) or not isinstance(spec.get("group"), str):
+    spec = section(body, "spec")
+    kind = section(spec, "names").get("kind")
+    if not isinstance(kind, str) or not isinstance(spec.get("group"), str):
         return None
-    listed = spec.get("versions")
-    rows = [row for row in listed if isinstance(row, Mapping)] if isinstance(listed, list) else []
-    rows = sorted(
-        (row for row in rows if isinstance(row.get("name"), str)), key=lambda row: row.get("storage") is not True
-    )
+    named = (row for row in mappings(spec.get("versions")) if isinstance(row.get("name"), str))
+    rows = sorted(named, key=lambda row: row.get("storage") is not True)
     return Definition(
         kind=GroupKind(spec["group"], kind),
         namespaced=spec.get("scope") != "Cluster",

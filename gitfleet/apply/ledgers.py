@@ -14,7 +14,7 @@ from gitfleet.api.objects import GroupKind, Identity, JsonObject, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.apply.comparisons import Comparisons
 from gitfleet.apply.texts import ApplyText
-from gitfleet.formats.json_values import conditions_of, section
+from gitfleet.formats.json_values import conditions_of, mappings, section
 from gitfleet.formats.managed_fields import FIELD_MANAGER, is_own_apply, managed_entries
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import LiveObject
@@ -93,9 +93,8 @@ def _managers(live: LiveObject) -> set[str]:
 
 def other_owner(live: LiveObject) -> str | None:
     """The first object that owns this one, as kind and name: who made it, or means to delete it with itself."""
-    owners = section(live.body, "metadata").get("ownerReferences") or ()
-    names = (f"{owner.get('kind')} {owner.get('name')}" for owner in owners if isinstance(owner, Mapping))
-    return next((name[:_LONGEST_OWNER] for name in names), None)
+    owners = mappings(section(live.body, "metadata").get("ownerReferences"))
+    return next((f"{owner.get('kind')} {owner.get('name')}"[:_LONGEST_OWNER] for owner in owners), None)
 
 
 def is_unreported(entry: InventoryEntry, live: LiveObject) -> bool:

@@ -21,10 +21,14 @@ def section(value: JsonValue, *names: str) -> JsonObject:
     return value if isinstance(value, dict | Mapping) else {}
 
 
+def mappings(value: JsonValue) -> list[JsonObject]:
+    """The maps in a list; none where it is no list."""
+    return [item for item in value if isinstance(item, dict | Mapping)] if isinstance(value, list) else []
+
+
 def conditions_of(body: JsonObject) -> list[JsonObject]:
     """The conditions in an object's status; none where that has no list of them."""
-    conditions = section(body, "status").get("conditions")
-    return [c for c in conditions if isinstance(c, Mapping)] if isinstance(conditions, list) else []
+    return mappings(section(body, "status").get("conditions"))
 
 
 def cause_of(part: JsonObject, unknown: str) -> str:

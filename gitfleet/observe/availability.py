@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 from gitfleet.api.fleet import HealthCheck
 from gitfleet.api.objects import GroupKind, JsonObject
 from gitfleet.formats.cel import CannotEvaluate
-from gitfleet.formats.json_values import cause_of, conditions_of, section
+from gitfleet.formats.json_values import cause_of, conditions_of, mappings, section
 from gitfleet.formats.kinds import BUILT_IN_KINDS, KUBERNETES_GROUPS
 from gitfleet.model.observations import Availability, Verdict
 from gitfleet.observe.texts import ObserveText
@@ -90,8 +90,7 @@ def _failed_state(kind: GroupKind, body: JsonObject) -> str | None:
 
 def _stuck_containers(status: JsonObject) -> Iterator[str]:
     for kind in ("initContainerStatuses", "containerStatuses"):
-        containers = status.get(kind)
-        for container in containers if isinstance(containers, list) else ():
+        for container in mappings(status.get(kind)):
             waiting = section(container, "state", "waiting")
             if str(waiting.get("reason")) in _STUCK:
                 yield f"container {container.get('name')}: {cause_text(waiting)}"

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from gitfleet.api import read_state, write
 from gitfleet.api.holds import MOST_LISTED, Hold, HoldReason, HoldRule, Removal
-from gitfleet.formats.json_values import section
+from gitfleet.formats.json_values import mappings, section
 from gitfleet.state import paths
 from gitfleet.state.changed_files import ChangedFiles, EntryFolder, rewrite_entries
 from gitfleet.state.file_kinds import Parts, unusable
@@ -31,11 +31,8 @@ class RemovalsFile:
 def read_hold(source: Mapping[str, Any]) -> Hold:
     """A hold. One of release 2 waits for an approval of all its entries: the rules that held them are gone."""
     spec = source.get("spec")
-    reasons = section(spec).get("reasons")
-    rules = (
-        [reason.get("rule") for reason in reasons if isinstance(reason, Mapping)] if isinstance(reasons, list) else []
-    )
-    if spec is None or all(rule in list(HoldRule) for rule in rules):
+    reasons = mappings(section(spec).get("reasons"))
+    if spec is None or all(reason.get("rule") in list(HoldRule) for reason in reasons):
         return read_state(Hold, source)
     hold = read_state(Hold, {**source, "spec": {**spec, "reasons": []}})
     return replace(hold, reasons=(_RELEASE_2,), removals=tuple(map(_of_release_2, hold.removals)))

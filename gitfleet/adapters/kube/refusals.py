@@ -11,7 +11,7 @@ from typing import Final
 from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import PRUNE, TYPED_PATCH
 from gitfleet.api.objects import JsonObject, ObjectKey
-from gitfleet.formats.json_values import section
+from gitfleet.formats.json_values import mappings, section
 from gitfleet.formats.masking import masked
 from gitfleet.formats.secret_texts import without_values
 from gitfleet.model.operations import OutcomeCode
@@ -79,8 +79,7 @@ def _reasons(message: str, status: JsonObject) -> str:
 
 
 def _causes(status: JsonObject) -> list[JsonObject]:
-    causes = section(status, "details").get("causes")
-    return [cause for cause in causes if isinstance(cause, Mapping)] if isinstance(causes, list) else []
+    return mappings(section(status, "details").get("causes"))
 
 
 def status_of(response: Response) -> JsonObject:
