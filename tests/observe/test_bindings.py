@@ -288,17 +288,6 @@ def test_an_operation_without_outcome_is_in_progress() -> None:
     assert got.conditions[-1].message == ObserveText.WORK_OBJECTS_BEING_APPLIED(waiting="1", count="1")
 
 
-def test_what_another_try_can_help_is_progress_and_what_only_people_can_help_is_failure() -> None:
-    flaky = done_by_cluster(create(CM), ok=False, code=OutcomeCode.UNREACHABLE, message="timed out")
-    got = observed(binding(), work(CM), [create(CM)], [flaky], T1)
-    assert reported(got)[3:] == [("Applied", "False", "NotAllWorkHaveBeenApplied")]
-    assert got.conditions[-1].message == _is_not("ConfigMap/ns/cm", "applied", "timed out")
-    invalid = done_by_cluster(create(CM), ok=False, code=OutcomeCode.INVALID, message="no such field", retry=False)
-    got = observed(binding(), work(CM), [create(CM)], [invalid], T1)
-    assert reported(got)[3:] == [("Applied", "False", "ApplyFailed")]
-    assert got.failed == (FailedObject(key=CM.key, condition="Applied", reason="Invalid", message="no such field"),)
-
-
 A_DIFFERS = (("/data/a", "9", "1"),)
 DRIFTED = Refuse(
     cluster="c1", placement=WEB, key=CM.key, code=RefuseCode.FOUND_DRIFTS, reason="drifted", details=A_DIFFERS

@@ -122,12 +122,6 @@ def test_a_status_that_may_be_older_than_the_apply_does_not_count(
         assert (first.verdict, next_one.verdict) == (after_apply, as_found)
 
 
-def test_what_has_no_check_is_available_as_soon_as_it_is_applied() -> None:
-    applied = done_by_cluster(create(CM))
-    (found,) = results_of(work(CM), [create(CM)], [applied], check("example.com/Foo"))
-    assert found.verdict == Verdict(A)
-
-
 def test_bindings_are_judged_by_the_checks_of_the_fleet() -> None:
     for checks, status in ((check("ConfigMap", failed="true"), "False"), (NO_CHECKS, "True")):
         seen = Seen.of({"c1": (work(CM),)}, [kept(CM)], [], UP, checks)
