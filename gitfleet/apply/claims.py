@@ -124,7 +124,9 @@ class Claims:
 
     def live(self, key: ObjectKey) -> LiveObject | None:
         """The live object; None when the server said NotFound."""
-        return self.request.live.get(key, self.live_by_identity.get(key.identity))
+        if key in self.request.live:
+            return self.request.live[key]
+        return self.live_by_identity.get(key.identity)
 
     def wants(self, placement: PlacementKey, identity: Identity) -> bool:
         """Whether a placement is to have an object here when all rollouts are finished. One of which nothing is known,

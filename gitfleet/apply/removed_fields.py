@@ -186,7 +186,8 @@ def _part(value: JsonValue, name: str) -> JsonValue:
     item to its default."""
     items = value if isinstance(value, list) else ()
     if name.startswith("v:"):
-        return next((item for item in items if item == parse_json(name[2:])), None)
+        item = parse_json(name[2:])
+        return item if item in items else None
     if name.startswith("k:"):
         return next(
             (item for item in items if isinstance(item, MAPPING) and named_item({name: {}}, item) is not None), None
