@@ -135,12 +135,6 @@ def test_what_becomes_of_an_object_of_another_placement(
     assert isinstance(found, kind) and (code is None or getattr(found, "code", None) is code)
 
 
-def test_whoever_has_an_object_that_two_want_keeps_it() -> None:
-    inventory = {CM.key: owned(CM, THERE, WEB)}
-    found = plan(work(CM), work(CM, placement=OTHER), live={CM.key: THERE}, inventory=inventory)
-    assert [(one.placement, type(one)) for one in found] == [(OTHER, Refuse), (WEB, Keep)]
-
-
 def test_an_object_is_seen_in_the_version_that_is_asked_for() -> None:
     newer = replace(CM.key, version="v2")
     request = ApplyRequest(gate=open_gate("c1"), cluster="c1", live={CM.key: None, newer: THERE})
