@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gitfleet.api import write
-from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.freeze_files import Freeze, FreezeOverride, FreezeRules
 from gitfleet.api.freezes import FreezeScope, FreezeWindow
 from gitfleet.api.objects import JsonObject
@@ -19,11 +18,9 @@ from gitfleet.views.tables import NONE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreezeView:
-    """A freeze window, a Freeze or a FreezeOverride; whether its scope `matches` anything in the repo, and an override
-    lifts anything that there is."""
+    """A freeze window, a Freeze or a FreezeOverride."""
 
     value: FreezeWindow | Freeze | FreezeOverride
-    matches: bool = True
 
     @property
     def namespace(self) -> str:
@@ -70,15 +67,14 @@ class FreezeView:
                 return f"until {moment_text(expires)}"
 
     def state(self, now: datetime) -> str:
-        """Frozen, Lifting, Waiting for its time, or Expired; NoMatch where it would be one of the first two."""
-        frozen, lifting = ("Frozen", "Lifting") if self.matches else ("NoMatch", "NoMatch")
+        """Frozen, Lifting, Waiting for its time, or Expired."""
         match self.value:
             case FreezeWindow():
-                return frozen if self._end(self.value, now) else "Waiting"
+                return "Frozen" if self._end(self.value, now) else "Waiting"
             case Freeze(start=start, until=until):
-                return "Expired" if until <= now else "Waiting" if start and now < start else frozen
+                return "Expired" if until <= now else "Waiting" if start and now < start else "Frozen"
             case FreezeOverride(expires=expires):
-                return "Expired" if expires <= now else lifting
+                return "Expired" if expires <= now else "Lifting"
 
     def next(self, now: datetime) -> str:
         """When that state ends; `<none>` for what has expired."""
@@ -102,40 +98,15 @@ class FreezeView:
         return schedules.end_at(window.schedule, window.time_zone, timedelta(seconds=window.duration), now)
 
 
-def views_of(rules: FreezeRules, faults: Collection[Fault] = ()) -> list[FreezeView]:
-    """Windows, Freezes and FreezeOverrides, in this order; the `faults` of the commit say
-    whose scope matches nothing."""
-    freezes: list[tuple[FreezeWindow | Freeze | FreezeOverride, str, str]] = [
-        *((window, "FleetConfig", f"spec.freezeWindows[{n}].scope.") for n, window in enumerate(rules.windows)),
-        *((freeze, f"Freeze/{freeze.name}", "spec.scope.") for freeze in rules.freezes),
-        *((override, f"FreezeOverride/{override.name}", "spec.scope.") for override in rules.overrides),
-    ]
-    named = {"windows": {w.name for w in rules.windows}, "freezes": {f.name for f in rules.freezes}}
-    warned = [(f"{fault.object}/", fault.field) for fault in faults if fault.severity is Severity.WARNING]
-    views = []
-    for value, label, prefix in freezes:
-        fields = [field.removeprefix(prefix) for of, field in warned if of.startswith(f"{label}/") and prefix in field]
-        lifts = not isinstance(value, FreezeOverride) or _lifts(value, named)
-        views.append(FreezeView(value=value, matches=lifts and _matches(value.scope, fields)))
-    return views
-
-
-def _lifts(override: FreezeOverride, named: Mapping[str, Set[str]]) -> bool:
-    """Whether there is a freeze that an override lifts."""
-    if not (override.windows or override.freezes):
-        return any(named.values())
-    return bool(named["windows"] & {*override.windows} or named["freezes"] & {*override.freezes})
-
-
-def _matches(scope: FreezeScope, warned: Collection[str]) -> bool:
-    """Whether each field of a scope matches something, where those of the `warned` parts match nothing."""
-    parts = (("placements[", len(scope.placements)), ("stages[", len(scope.stages)), ("clusters", 1))
-    return not any(most and sum(field.startswith(part) for field in warned) >= most for part, most in parts)
+def views_of(rules: FreezeRules) -> list[FreezeView]:
+    """Windows, Freezes and FreezeOverrides, in this order."""
+    freezes: Iterable[FreezeWindow | Freeze | FreezeOverride] = (*rules.windows, *rules.freezes, *rules.overrides)
+    return [FreezeView(value=value) for value in freezes]
 
 
 def freeze_views(state: StateReader, name: str | None = None) -> Iterator[FreezeView]:
     """Every one as of the commit that was reconciled last, or those of a name."""
-    return (view for view in views_of(state.head().freezes, state.faults()) if name in (None, view.name))
+    return (view for view in views_of(state.head().freezes) if name in (None, view.name))
 
 
 def _parts(scope: FreezeScope) -> Iterator[str]:

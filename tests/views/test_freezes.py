@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
 from gitfleet.api import read
-from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.freeze_files import Freeze, FreezeOverride, FreezeRules
-from gitfleet.api.freezes import FreezeScope
 from gitfleet.views.freezes import views_of
 from tests import builders
 
@@ -63,45 +59,6 @@ def rules() -> FreezeRules:
 def test_the_state_now_and_when_it_ends(now: str, states: list[tuple[str, str]]) -> None:
     moment = datetime.fromisoformat(now).replace(tzinfo=UTC)
     assert [(view.state(moment), view.next(moment)) for view in views_of(rules())] == states
-
-
-@pytest.mark.parametrize(
-    ("object_", "field", "states"),
-    [
-        ("FleetConfig/fleet", "spec.freezeWindows[0].scope.stages[0]", ["NoMatch", "Frozen", "Lifting"]),
-        ("FleetConfig/fleet", "spec.freezeWindows[0].scope.placements[1]", ["Frozen", "Frozen", "Lifting"]),
-        ("Freeze/friday", "spec.scope.clusters.matchLabels.tier", ["Frozen", "NoMatch", "Lifting"]),
-        ("Freeze/fri", "spec.scope.clusters", ["Frozen", "Frozen", "Lifting"]),
-        ("FreezeOverride/fix", "spec.scope.placements[0]", ["Frozen", "Frozen", "NoMatch"]),
-    ],
-)
-def test_a_scope_of_which_a_field_matches_nothing(object_: str, field: str, states: list[str]) -> None:
-    known = rules()
-    scope = FreezeScope(placements=("a", "b"), stages=("c",))
-    known = replace(known, windows=(replace(known.windows[0], scope=scope),))
-    moment = datetime(2026, 11, 27, 2, tzinfo=UTC)
-    for severity, expected in ((Severity.WARNING, states), (Severity.ERROR, ["Frozen", "Frozen", "Lifting"])):
-        fault = Fault("x.yaml", 1, object_, field, "matches nothing", severity)
-        assert [view.state(moment) for view in views_of(known, [fault])] == expected
-
-
-@pytest.mark.parametrize(
-    ("named", "state"),
-    [
-        ({}, "Lifting"),
-        ({"windows": ("night",)}, "Lifting"),
-        ({"windows": ("nigth",), "freezes": ("friday",)}, "Lifting"),
-        ({"windows": ("nigth",)}, "NoMatch"),
-        ({"freezes": ("night",)}, "NoMatch"),
-    ],
-)
-def test_an_override_lifts_what_there_is(named: dict[str, Any], state: str) -> None:
-    known = rules()
-    moment = datetime(2026, 11, 27, 2, tzinfo=UTC)
-    override = replace(known.overrides[0], **{"windows": (), "freezes": (), **named})
-    assert views_of(replace(known, overrides=(override,)))[-1].state(moment) == state
-    alone = views_of(FreezeRules(overrides=(override,)))
-    assert [view.state(moment) for view in alone] == ["NoMatch"]
 
 
 def test_what_each_is_about() -> None:
