@@ -2,8 +2,7 @@
 
 judge(asked, approvals, facts, policy, now) -> Verdict
 given(asked, approvals)                     the approvals that are meant for a request
-unasked(asked, approvals, by_request)       those that are meant for none of what was asked
-wrong_approvals(waiting, unmeant)           those that answer nothing, and were meant for what waits
+wrong_approvals(asked, approvals, by_request)   those that answer nothing, and were meant for what waits
 standing(asked, approval, now, before)      the approval of an earlier commit that said the same already
 strictest(policies)                         the policy that asks for all that these ask for
 next_name(name, approvals, paths)           the name of one more approval of a request
@@ -26,7 +25,6 @@ from gitfleet.approvals.naming import (
     name_to_reject,
     next_name,
     standing,
-    unasked,
     wrong_approvals,
 )
 
@@ -41,6 +39,5 @@ __all__ = [
     "next_name",
     "standing",
     "strictest",
-    "unasked",
     "wrong_approvals",
 ]

@@ -54,7 +54,9 @@ def judge(
         condition = find_condition(approval.conditions, APPROVED)
         if condition is None or condition.status is Status.UNKNOWN:
             continue
-        if approval.digest not in (None, request.digest):
+        if (approval.parent_run, approval.target_stage) not in ((None, None), request.stage):
+            faults.append(fault_of(approval, ApprovalsText.ANOTHER_REQUEST(asked=request.name, digest=_SPEC)))
+        elif approval.digest not in (None, request.digest):
             faults.append(fault_of(approval, ApprovalsText.ANOTHER_REQUEST(asked=request.name, digest=_DIGEST)))
         elif approval.snapshot_index not in (None, request.snapshot):
             faults.append(fault_of(approval, _another_snapshot(request)))
@@ -94,6 +96,7 @@ def strictest(policies: Iterable[ApprovalPolicy]) -> ApprovalPolicy:
     )
 
 
+_SPEC: Final = ApprovalsText.SPEC_SAYS_APPROVE_ONE_WAITS()
 _DIGEST: Final = ApprovalsText.ANNOTATION_SAYS_APPROVE_ONE_WAITS(digest=DIGEST)
 _SNAPSHOT: Final = ApprovalsText.ANNOTATION_SAYS_APPROVE_ONE_WAITS(digest=SNAPSHOT_INDEX)
 _NO_DIGEST: Final = ApprovalsText.COUNTS_NOTHING_NO_ANNOTATION(digest=DIGEST)

@@ -3,7 +3,7 @@ only stand another way than before."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain, count
 
 from gitfleet.api.conditions import APPROVED, Status, find_condition
@@ -26,14 +26,6 @@ def given(request: Asked, approvals: ByRequest) -> Sequence[Approval]:
     keys = (NamespacedName(request.namespace, name) for name in (request.name, *request.aliases))
     meant = {approval.key: approval for key in keys for approval in approvals.get(key, ())}
     return [approval for _, approval in sorted(meant.items())]
-
-
-def unasked(
-    requests: Iterable[Asked], approvals: Mapping[NamespacedName, Approval], by_request: ByRequest
-) -> Sequence[Approval]:
-    """The approvals that are meant for none of what was asked; `by_request` are the same approvals by request."""
-    answering = {approval.key for request in requests for approval in given(request, by_request)}
-    return [approval for key, approval in approvals.items() if key not in answering]
 
 
 def standing(
@@ -59,11 +51,16 @@ def _is_same(old: Approval, new: Approval) -> bool:
     )
 
 
-def wrong_approvals(waiting: Collection[Asked], unmeant: Iterable[Approval]) -> Iterator[Fault]:
-    """A warning for each of the `unmeant` approvals, which are for nothing that is there, whose name resembles that of
-    something that waits."""
-    for approval in sorted(unmeant, key=lambda approval: approval.key):
-        if request := next((request for request in waiting if _may_be_meant(approval, request)), None):
+def wrong_approvals(
+    questions: Collection[tuple[Asked, bool]], approvals: Mapping[NamespacedName, Approval], by_request: ByRequest
+) -> Iterator[Fault]:
+    """A warning for each approval that is meant for none of the `questions` and resembles one of them that waits;
+    `by_request` are the same approvals by request."""
+    answering = {approval.key for request, _ in questions for approval in given(request, by_request)}
+    for approval in (approval for key, approval in sorted(approvals.items()) if key not in answering):
+        if request := next(
+            (request for request, waits in questions if waits and _may_be_meant(approval, request)), None
+        ):
             what = "hold" if request.name.startswith(HOLD_PREFIX) else "request"
             name = NamespacedName(request.namespace, request.name)
             sentence = ApprovalsText.ANSWERS_NO_NOW(what=what, name=name)

@@ -37,4 +37,5 @@ class ApprovalsText(FaultTable):
         "names no person, as its commit is gitfleet's own; merge it by a merge commit, or use gitfleet approve"
     )
     NO_COMMIT_WATCHED_BRANCH_KNOWN = "no commit of the watched branch is known that added it"
+    SPEC_SAYS_APPROVE_ONE_WAITS = "its spec says; approve the one that waits"
     WHO_GAVE_CANNOT_VERIFIED_HERE = "who gave it cannot be verified here"

@@ -17,7 +17,6 @@ from gitfleet.api.faults import WHOLE_COMMIT, Fault, Severity, is_error
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.staged import REWRITE_PREFIX
-from gitfleet.api.values import NamespacedName
 from gitfleet.branches.approval_history import Rewrite
 from gitfleet.branches.desired_trees import WhatIf
 from gitfleet.branches.person_commits import Check, PersonCommits
@@ -43,7 +42,7 @@ from gitfleet.ports.clock import Clock
 from gitfleet.ports.repos import Person
 from gitfleet.reconcile.foreseen import foreseen, unplaced_folders
 from gitfleet.reconcile.pins import pin_warnings
-from gitfleet.reconcile.run_approvals import asked_of_people, meant_for, wrong_approvals
+from gitfleet.reconcile.run_approvals import asked_of_people, wrong_approvals
 from gitfleet.rendered import file_content, file_path
 from gitfleet.views import (
     ClusterSides,
@@ -290,13 +289,11 @@ class Workspace:
         """What verifies a person's answer before it is pushed, as a reconcile will afterwards: BadInput where a commit
         does not answer the request by this status. What it needs is fetched now."""
         before, now = self._state(), self.clock.now()
-        recorded = before.approvals.get(NamespacedName(request.namespace, request.name))
         read_at = partial(self.repository.desired_trees.at, state=before)
 
         def check(commit: str, paths: Collection[str]) -> None:
             desired = read_at(commit)
-            by_request = desired.approvals_by_request
-            answers = meant_for(recorded, desired) if recorded else approvals.given(request, by_request)
+            answers = approvals.given(request, desired.approvals_by_request)
             own = [answer for answer in answers if answer.origin is not None and answer.origin.path in paths]
             if not own:
                 faults = "; ".join(str(fault) for fault in desired.faults if fault.path in paths)

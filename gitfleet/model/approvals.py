@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import accumulate
 from typing import Final
 
-from gitfleet.api.conditions import Condition
+from gitfleet.api.conditions import APPROVED, Condition, Reason, Status
 from gitfleet.api.faults import Fault
 from gitfleet.api.fleet import ApprovalPolicy
 from gitfleet.api.staged import Approval
@@ -33,7 +33,8 @@ class Change:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """What waits for an approval: `name` (and `namespace`) is that of the approval, `aliases` are further names of it,
-    `digest` what it is bound to, `snapshot` the index of the snapshot that a stage's run rolls out.
+    `digest` what it is bound to, `stage` the run and the stage that ask, `snapshot` the index of the snapshot that the
+    run rolls out.
 
     `commit` is the watched branch's at which it was asked for, `after` the one that was reconciled before that
     ("": not known): what lies between them is what is approved, or `changes` where there are any. `since` is when it
@@ -43,6 +44,7 @@ class Asked:
     name: str
     digest: str
     commit: str
+    stage: tuple[str | None, str | None] = (None, None)
     after: str = ""
     namespace: str = ""
     aliases: tuple[str, ...] = ()
@@ -101,6 +103,18 @@ class Verdict:
     answer: Condition | None = None
     waits: str = ""
     faults: tuple[Fault, ...] = ()
+
+    def condition(self, since: datetime) -> Condition | None:
+        """What a request that was made at a moment says of its answer."""
+        if self.answer is not None or not self.waits:
+            return self.answer
+        return Condition(
+            type=APPROVED,
+            status=Status.UNKNOWN,
+            reason=Reason.APPROVAL_NOT_COUNTED.value,
+            message=self.waits,
+            last_transition_time=since,
+        )
 
 
 FactsByApproval = Mapping[NamespacedName, ApprovalFacts]

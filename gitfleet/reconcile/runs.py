@@ -6,19 +6,19 @@ advance      a placement's record after its runs, each of which fails alone
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 
-from gitfleet import approvals, rollout, works
+from gitfleet import rollout, works
 from gitfleet.api.bindings import Binding, ClusterContent, is_active
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Condition
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.runs import ApprovalRequest, RunRecord
 from gitfleet.api.snapshots import OverrideSnapshot
-from gitfleet.api.staged import Approval, RunState, StagedRun, strategy_kind
+from gitfleet.api.staged import RunState, StagedRun, strategy_kind
 from gitfleet.api.values import NamespacedName
 from gitfleet.model.calls import Call
 from gitfleet.model.decisions import Inputs
@@ -26,7 +26,7 @@ from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.rolling import Frozen, RolloutPlan
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.reconcile.quarantines import left_by
-from gitfleet.reconcile.run_approvals import answers_to
+from gitfleet.reconcile.run_approvals import verdict_on
 from gitfleet.rollout import staged
 
 Requests = Mapping[NamespacedName, ApprovalRequest]
@@ -40,8 +40,6 @@ class Runs:
     records: Mapping[NamespacedName, RunRecord] = field(default_factory=dict)
     states: Mapping[NamespacedName, RunState] = field(default_factory=dict)
     requests: Requests = field(default_factory=dict)
-    unmeant: Sequence[Approval] = ()
-    """The approvals that are meant for no request."""
 
     def unfinished(self, key: PlacementKey) -> tuple[RunRecord, ...]:
         """The runs of a placement that are not over, in the order in which they were seen."""
@@ -88,9 +86,7 @@ def runs_of(inputs: Inputs) -> Runs:
     requests = {
         key: request for key, request in before.approvals.items() if (key.namespace, request.parent_run) in names
     }
-    questions = map(staged.asked, before.approvals.values())
-    unmeant = approvals.unasked(questions, desired.approvals, desired.approvals_by_request)
-    return Runs(records=dict(sorted(records.items())), states=states, requests=requests, unmeant=unmeant)
+    return Runs(records=dict(sorted(records.items())), states=states, requests=requests)
 
 
 def _target(run: StagedRun) -> tuple[object, ...]:
@@ -217,7 +213,7 @@ def _step(
         labels=works.pinned_labels(contents, beside.every_override, beside.clusters),
         former_labels=works.pinned_labels(former, beside.every_override, beside.clusters),
         requests=beside.runs.requests_of(run),
-        approvals=answers_to(beside.runs.requests_of(run).values(), beside.inputs, beside.runs.unmeant),
+        verdicts={key: verdict_on(request, beside.inputs) for key, request in beside.runs.requests_of(run).items()},
         disturbed=beside.disturbed,
         quarantined=beside.quarantined,
         had=beside.had,

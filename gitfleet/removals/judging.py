@@ -10,7 +10,7 @@ from hashlib import sha256
 from itertools import chain
 from typing import Final
 
-from gitfleet.api.conditions import APPROVED, Condition, Reason, Status
+from gitfleet.api.conditions import Status
 from gitfleet.api.holds import (
     ClusterCount,
     Hold,
@@ -47,20 +47,8 @@ def asked(hold: Hold) -> Asked:
 def answered(hold: Hold, verdict: Verdict) -> Hold:
     """The hold with what the watched branch says about it now, whatever was recorded: who may write the state branch
     alone approves nothing. Answers that do not count are a condition of the hold."""
-    conditions: tuple[Condition, ...] = ()
-    if verdict.waits:
-        conditions = (
-            Condition(
-                type=APPROVED,
-                status=Status.UNKNOWN,
-                reason=Reason.APPROVAL_NOT_COUNTED.value,
-                message=verdict.waits,
-                last_transition_time=hold.since,
-            ),
-        )
-    elif verdict.answer is not None:
-        conditions = (verdict.answer,)
-    return replace(hold, conditions=conditions)
+    condition = verdict.condition(hold.since)
+    return replace(hold, conditions=(condition,) if condition is not None else ())
 
 
 def new_lists(removals: Iterable[Removal], commit: str, after: str, now: datetime) -> list[Hold]:

@@ -18,14 +18,11 @@ class RolloutText(TextTable):
         "the applyStrategy in the updateRun is outdated: the placement's has changed since"
     )
     APPLY_STRATEGY_CHANGED = "the apply strategy has changed"
-    APPROVAL_ANOTHER_REQUEST = "approval {approval} is for another request: its digest is not this one's"
-    APPROVAL_NO_CONDITION_TRUE_FALSE = "approval {approval} has no condition {approved} that is True or False"
     APPROVAL_REQUEST_APPROVED_CANNOT_REVERTED = "The approval request has been approved and cannot be reverted"
     APPROVAL_REQUEST_BELONGS_STAGE_RUN = "approval request {key} belongs to stage {target_stage} of run {parent_run}"
     APPROVAL_RUN_WOULD_ANSWER_RUN = (
         "approval `{name}` of this run would answer run `{other}` too, as its approval `{taken}`"
     )
-    APPROVAL_STAGE_RUN = "approval {approval} is for stage {found} of run {found_2}"
     BINDING_CLUSTER_STAGE_NOT_FOUND = "the binding for cluster `{cluster}` in stage `{stage}` is not found"
     BINDING_UPDATING_CLUSTER_STAGE_NOT = "the binding of the updating cluster `{name}` in the stage `{stage}` is not up-to-date with the desired status, please check the status of binding `{binding}` and see if there is a concurrent updateRun referencing the same placement and updating the same cluster"
     CAN_BE_PICKED = "{count} can be picked"

@@ -10,7 +10,7 @@ from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.objects import Origin
 from gitfleet.api.staged import Approval
 from gitfleet.api.values import NamespacedName
-from gitfleet.approvals import name_to_reject, unasked, wrong_approvals
+from gitfleet.approvals import name_to_reject, wrong_approvals
 from gitfleet.approvals.texts import ApprovalsText
 from gitfleet.model.approvals import Asked, by_request
 
@@ -34,10 +34,10 @@ OTHER = Asked(name="go-first", digest="d", commit="c")
 def test_a_name_that_may_be_meant_for_what_waits(waiting: Asked, name: str, warned: bool) -> None:
     approval = Approval(key=NamespacedName("", name), origin=Origin("approvals/a.yaml", 3))
     there = {approval.key: approval}
-    unmeant = unasked([waiting, OTHER], there, by_request(there.values()))
     sentence = ApprovalsText.ANSWERS_NO_NOW(what="hold" if waiting is HOLD else "request", name=waiting.name)
     fault = Fault("approvals/a.yaml", 3, f"ClusterApprovalRequest/{name}", "metadata.name", sentence, Severity.WARNING)
-    assert list(wrong_approvals([waiting], unmeant)) == ([fault] if warned else [])
+    asked = [(waiting, True), (OTHER, False)]
+    assert list(wrong_approvals(asked, there, by_request(there.values()))) == ([fault] if warned else [])
 
 
 @pytest.mark.parametrize(

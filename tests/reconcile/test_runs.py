@@ -13,7 +13,6 @@ from gitfleet.api.bindings import BindingState
 from gitfleet.api.clusters import AgentStatus
 from gitfleet.api.conditions import Condition, Status
 from gitfleet.api.faults import Fault
-from gitfleet.api.fleet import ApprovalPolicy
 from gitfleet.api.holds import Hold
 from gitfleet.api.objects import Origin
 from gitfleet.api.placements import PlacementKey
@@ -22,16 +21,14 @@ from gitfleet.api.runs import ASKED_AT, ApprovalRequest, RunRecord
 from gitfleet.api.stage_tasks import OnStageFailure
 from gitfleet.api.staged import Approval, RunState, Stage, StagedRun, StagedStrategy
 from gitfleet.api.values import NamespacedName
-from gitfleet.approvals import judge, unasked
-from gitfleet.approvals import wrong_approvals as wrong_answers
 from gitfleet.approvals.texts import ApprovalsText
-from gitfleet.model.approvals import ApprovalCommit, ApprovalFacts, Change
+from gitfleet.model.approvals import Change
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import FleetState, PlacementRecord
-from gitfleet.reconcile.run_approvals import answers_to, asked_of_people, uncounted, wrong_approvals
+from gitfleet.reconcile.run_approvals import asked_of_people, uncounted, verdict_on, wrong_approvals
 from gitfleet.reconcile.runs import Advanced, Beside, Runs, advance, runs_of, with_runs
 from gitfleet.rollout import staged
 from gitfleet.rollout.texts import RolloutText
@@ -125,15 +122,6 @@ def test_the_requests_of_runs_that_are_forgotten_are_forgotten() -> None:
     assert every.requests_of(asked("a")) == {mine.key: mine}
     assert every.requests_of(asked("a", "shop")) == {ours.key: ours}
     assert every.requests_of(asked("c")) == {}
-
-
-def test_answers_to_nothing_that_was_asked_are_known() -> None:
-    mine, stray = (Approval(key=NamespacedName("", name)) for name in ("a-all", "b-all"))
-    desired = commit(asked("a"), approvals=(mine, stray))
-    request = requested("a-all", "a")
-    found = runs_of(inputs(desired, known("a"), requests=(request,)))
-    assert found.unmeant == unasked([staged.asked(request)], desired.approvals, desired.approvals_by_request)
-    assert found.unmeant
 
 
 @pytest.mark.parametrize(
@@ -504,72 +492,38 @@ YES, NO, ALIAS = approval("go-all"), approval("go-all", "False"), approval("go-a
 
 
 @pytest.mark.parametrize(
-    ("approvals", "answers"),
+    ("approvals", "answer"),
     [
-        ([], {}),
-        ([YES], {"go-all": "True"}),
-        ([NO], {"go-all": "False"}),
-        ([ALIAS], {"go-all": "True"}),
-        ([approval("go-all", "Unknown")], {"go-all": "Unknown"}),
-        ([approval("go-after-all", "Unknown")], {"go-after-all": "Unknown"}),
-        ([approval("other")], {}),
-        ([approval("go-all", parent_run="go", target_stage="all")], {"go-all": "True"}),
-        ([approval("go-all", parent_run="went", target_stage="all")], {"go-all": "True"}),
-        ([approval("go-all", annotations={"gitfleet.dev/digest": "e" * 64})], {"go-all": "Unknown"}),
+        ([], None),
+        ([YES], "True"),
+        ([NO], "False"),
+        ([ALIAS], "True"),
+        ([approval("other")], None),
+        ([approval("go-all", parent_run="go", target_stage="all")], "True"),
     ],
 )
-def test_the_answers_to_a_request(approvals: list[Approval], answers: dict[str, str]) -> None:
-    found = answers_to([REQUEST], given(*approvals), approvals)
-    assert {key.name: one.conditions[0].status.value for key, one in found.items()} == answers
-    other = requested("go-late", "go", target_stage="late")
-    both = answers_to([REQUEST, other], given(*approvals, approval("go-late")), [])
-    assert {key.name: one.conditions[0].status.value for key, one in both.items()} == {**answers, "go-late": "True"}
+def test_the_answer_to_a_request(approvals: list[Approval], answer: str | None) -> None:
+    verdict = verdict_on(REQUEST, given(*approvals))
+    assert (verdict.answer.status.value if verdict.answer else None, verdict.faults) == (answer, ())
 
 
-def test_an_answer_is_that_of_the_request_whoever_gave_it_under_which_name() -> None:
-    """One that says which request it means counts for that alone; what the policy asks for is looked up."""
-    for written in (YES, ALIAS, approval("go-all", parent_run="go", target_stage="all")):
-        facts = given(written)
-        verdict = judge(staged.asked(REQUEST), [written], None, facts.desired.config.approvals, NOW)
-        assert verdict.answer is not None
-        answered = Approval(key=REQUEST.key, conditions=(verdict.answer,))
-        assert answers_to([REQUEST], facts, []) == {REQUEST.key: answered}
-    stray = [approval(name) for name in ("go-al", "go-alls")]
-    (found,) = answers_to([REQUEST], given(*stray), stray).values()
-    wrong = list(wrong_answers([staged.asked(REQUEST)], stray))
-    assert found.conditions[0].message == "; ".join(map(str, wrong)) and len(wrong) == 2
-    named = approval("go-all", annotations={"gitfleet.dev/digest": "e" * 64})
-    (found,) = answers_to([REQUEST], given(named, *stray), stray).values()
-    assert (
-        found.conditions[0].message
-        == judge(staged.asked(REQUEST), [named], None, given().desired.config.approvals, NOW).waits
-    )
-    merged = ApprovalCommit(id="c", author="a@x", committer="a@x", at=NOW - timedelta(hours=2))
-    for hours, status in ((1, "Unknown"), (3, "True")):
-        seen = ApprovalFacts(commits=(merged,), policy=ApprovalPolicy(expires_after=hours * 3600))
-        early = replace(REQUEST, created=NOW - timedelta(hours=3))
-        (found,) = answers_to([early], replace(given(YES), approvals={YES.key: seen}), []).values()
-        assert found.conditions[0].status.value == status
-
-
-def test_an_answer_that_does_not_count_says_why_since_it_was_asked() -> None:
-    wrong = approval("go-all", annotations={"gitfleet.dev/digest": "e" * 64})
-    facts = given(wrong)
-    (found,) = answers_to([REQUEST], facts, [wrong]).values()
-    verdict = judge(staged.asked(REQUEST), [wrong], None, facts.desired.config.approvals, NOW)
-    (said,) = found.conditions
-    assert (said.type, said.status, said.reason) == ("Approved", Status.UNKNOWN, "ApprovalNotCounted")
-    assert (said.message, said.last_transition_time) == (verdict.waits, REQUEST.created)
-    for run, request, warned in (
-        (known("go"), REQUEST, True),
-        (replace(known("go"), status=OVER.status), REQUEST, False),
-        (known("went"), REQUEST, False),
-        (known("go"), replace(REQUEST, conditions=YES.conditions), False),
+def test_an_answer_that_does_not_count_is_warned_of_while_its_request_waits() -> None:
+    for wrong in (
+        approval("go-all", annotations={"gitfleet.dev/digest": "e" * 64}),
+        approval("go-all", parent_run="x"),
     ):
-        waiting = given(wrong, requests=(request,))
-        assert list(uncounted(waiting, {run.key: run})) == (list(verdict.faults) if warned else [])
-    both = given(wrong, approval("go-after-all"), requests=(REQUEST,))
-    assert list(uncounted(both, {known("go").key: known("go")})) == [], "another one counts"
+        verdict = verdict_on(REQUEST, given(wrong))
+        assert verdict.answer is None and len(verdict.faults) == 1
+        for run, request, warned in (
+            (known("go"), REQUEST, True),
+            (replace(known("go"), status=OVER.status), REQUEST, False),
+            (known("went"), REQUEST, False),
+            (known("go"), replace(REQUEST, conditions=YES.conditions), False),
+        ):
+            waiting = given(wrong, requests=(request,))
+            assert list(uncounted(waiting, {run.key: run})) == (list(verdict.faults) if warned else [])
+        both = given(wrong, approval("go-after-all"), requests=(REQUEST,))
+        assert list(uncounted(both, {known("go").key: known("go")})) == [], "another one counts"
 
 
 def test_an_approval_that_answers_no_hold_is_said() -> None:
@@ -614,7 +568,7 @@ def test_no_request_goes_through_all_approvals(answer: str) -> None:
 
         def work() -> None:
             found = runs_of(facts)
-            assert len(answers_to(requests, facts, found.unmeant)) == number
+            assert all(verdict_on(request, facts).answer for request in requests)
             assert not list(uncounted(facts, found.records))
             assert len(list(asked_of_people(facts.before, desired))) == number
             assert not list(wrong_approvals([], facts.before, desired))

@@ -21,11 +21,12 @@ from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy
 from gitfleet.api.runs import ASKED_AT, ClusterUpdate, RunRecord, StageStatus
 from gitfleet.api.snapshots import PolicySnapshot, ResourceSnapshot
 from gitfleet.api.stage_tasks import StageTask, TaskType
-from gitfleet.api.staged import DIGEST, SNAPSHOT_INDEX, Approval, RunState, Stage, StagedStrategy
+from gitfleet.api.staged import DIGEST, SNAPSHOT_INDEX, RunState, Stage, StagedStrategy
 from gitfleet.api.strategies import RollingUpdate, RolloutStrategy, RolloutStrategyType
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import MetricOutcome
 from gitfleet.formats.times import EPOCH
+from gitfleet.model.approvals import Verdict
 from gitfleet.model.calls import MetricAnswer, MetricQuery
 from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout import freezes_at, staged
@@ -78,15 +79,18 @@ def had(clusters: str, **fields: Any) -> tuple[Binding, ...]:
 
 
 def approved(
-    name: str, status: str = "True", why: str = "", *, age: float | None = 5, namespace: str = "", **fields: Any
-) -> dict[NamespacedName, Approval]:
-    """An approval as people merge it; `age` None leaves the time out."""
+    name: str, status: str = "True", why: str = "", *, age: float | None = 5, namespace: str = ""
+) -> dict[NamespacedName, Verdict]:
+    """What people's answers come to; `age` None leaves the time out."""
     given = EPOCH if age is None else NOW - timedelta(seconds=age)
     reason, _, message = why.partition(": ")
     answer = replace(condition("Approved", Status(status), reason), message=message, last_transition_time=given)
-    notes = {DIGEST: fields.pop("digest")} if "digest" in fields else {}
-    found = Approval(key=NamespacedName(namespace, name), conditions=(answer,), annotations=notes, **fields)
-    return {found.key: found}
+    return {NamespacedName(namespace, name): Verdict(answer=answer)}
+
+
+def uncounted(name: str, why: str) -> dict[NamespacedName, Verdict]:
+    """Answers that do not count."""
+    return {NamespacedName("", name): Verdict(waits=why)}
 
 
 def frozen(tier: str = "", until: float = 60, also: Freezes | None = None, **only: Any) -> Freezes:

@@ -12,8 +12,9 @@ from gitfleet.api.conditions import Condition
 from gitfleet.api.metrics import MetricTemplate
 from gitfleet.api.runs import ApprovalRequest, RunRecord
 from gitfleet.api.snapshots import ResourceSnapshot
-from gitfleet.api.staged import Approval, RunState, StagedRun, StagedStrategy
+from gitfleet.api.staged import RunState, StagedRun, StagedStrategy
 from gitfleet.api.values import NamespacedName
+from gitfleet.model.approvals import Verdict
 from gitfleet.model.calls import Answers, Call
 from gitfleet.model.rolling import Frozen, Move
 from gitfleet.model.state import PlacementRecord
@@ -30,12 +31,12 @@ class RunRequest:
     where those of its file are that hide it), `other_runs` the further unfinished runs of the placement, `answers` the
     names of approvals that answer other runs of its namespace that were there first. `contents` are the overrides and
     variants that each cluster is to get, `labels` what they depend on, `former_labels` the same of those that each
-    cluster had before the run. `requests` are the run's approval
-    requests, `approvals` what people have merged. `disturbed` are clusters where drift is being corrected, `silent`
-    those that do not answer, and since when; `quarantined` says of the placement's content that must not go out why, by
-    its digest; `had` is what each cluster had before any run moved it now. `awaits_namespace` are the clusters that are
-    picked only once another placement has brought the namespace there. `waits` are the clusters that wait for another
-    folder. `templates` are those that metrics may name, `measured` what came of the calls of earlier passes.
+    cluster had before the run. `requests` are the run's approval requests, `verdicts` what people have said to each.
+    `disturbed` are clusters where drift is being corrected, `silent` those that do not answer, and since when;
+    `quarantined` says of the placement's content that must not go out why, by its digest; `had` is what each cluster
+    had before any run moved it now. `awaits_namespace` are the clusters that are picked only once another placement has
+    brought the namespace there. `waits` are the clusters that wait for another folder. `templates` are those that
+    metrics may name, `measured` what came of the calls of earlier passes.
     """
 
     run: RunRecord
@@ -51,7 +52,7 @@ class RunRequest:
     labels: Mapping[str, PinnedLabels] = field(default_factory=dict)
     former_labels: Mapping[str, PinnedLabels] = field(default_factory=dict)
     requests: Mapping[NamespacedName, ApprovalRequest] = field(default_factory=dict)
-    approvals: Mapping[NamespacedName, Approval] = field(default_factory=dict)
+    verdicts: Mapping[NamespacedName, Verdict] = field(default_factory=dict)
     disturbed: frozenset[str] = frozenset()
     quarantined: Mapping[str, str] = field(default_factory=dict)
     had: Mapping[str, Binding] = field(default_factory=dict)

@@ -7,12 +7,12 @@ then for good; Approved False rejects.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from hashlib import sha256
 from typing import assert_never
 
-from gitfleet.api.conditions import APPROVED, Condition, Reason, Status, find_condition, set_condition
+from gitfleet.api.conditions import APPROVED, Condition, Status, find_condition, set_condition
 from gitfleet.api.runs import (
     APPROVAL_ACCEPTED,
     ASKED_AT,
@@ -24,10 +24,10 @@ from gitfleet.api.runs import (
     TaskStatus,
 )
 from gitfleet.api.stage_tasks import TaskType
-from gitfleet.api.staged import DIGEST, SNAPSHOT_INDEX, Approval, Stage
+from gitfleet.api.staged import DIGEST, SNAPSHOT_INDEX, Stage
 from gitfleet.api.values import NamespacedName
 from gitfleet.formats.times import EPOCH, time_text
-from gitfleet.model.approvals import Asked
+from gitfleet.model.approvals import Asked, Verdict
 from gitfleet.rollout.staged.analyses import analyse
 from gitfleet.rollout.staged.pace import timed_end
 from gitfleet.rollout.staged.phases import Mark
@@ -42,38 +42,6 @@ _CREATED = {_BEFORE: RunReason.BEFORE_STAGE_REQUEST_CREATED, _AFTER: RunReason.A
 _APPROVED = {_BEFORE: RunReason.BEFORE_STAGE_REQUEST_APPROVED, _AFTER: RunReason.AFTER_STAGE_REQUEST_APPROVED}
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What the watched branch says to a request: approved (true), rejected (false) or nothing yet (None), why, and the
-    condition that a person wrote, or that says why what people wrote does not count."""
-
-    answer: Status | None
-    reason: str
-    condition: Condition | None = None
-
-
-def approval_for(request: ApprovalRequest, approvals: Mapping[NamespacedName, Approval]) -> Verdict:
-    """Whether a request is approved by what is merged."""
-    merged = [approvals[name] for name in _names(request) if name in approvals]
-    if not merged:
-        return Verdict(None, "")
-    approval = merged[0]
-    target = (approval.parent_run, approval.target_stage)
-    if target != (None, None) and target != (request.parent_run, request.target_stage):
-        return Verdict(None, RolloutText.APPROVAL_STAGE_RUN(approval=approval.key, found=target[1], found_2=target[0]))
-    if approval.digest not in (None, request.digest):
-        return Verdict(None, RolloutText.APPROVAL_ANOTHER_REQUEST(approval=approval.key))
-    condition = find_condition(approval.conditions, APPROVED)
-    unknown = condition is None or condition.status is Status.UNKNOWN
-    if condition is not None and unknown and condition.reason == Reason.APPROVAL_NOT_COUNTED:
-        return Verdict(None, condition.message, condition)
-    if condition is None or unknown:
-        return Verdict(None, RolloutText.APPROVAL_NO_CONDITION_TRUE_FALSE(approval=approval.key, approved=APPROVED))
-    word = "approved" if condition.status is Status.TRUE else "rejected"
-    why = condition.message or condition.reason
-    return Verdict(condition.status, f"{word} by {approval.key}" + (f": {why}" if why else ""), condition)
-
-
 def asked(request: ApprovalRequest) -> Asked:
     """What a request asks of people, under each of its names."""
     commit, digest = request.annotations.get(ASKED_AT, ""), request.digest or ""
@@ -83,6 +51,7 @@ def asked(request: ApprovalRequest) -> Asked:
         name=own.name,
         digest=digest,
         commit=commit,
+        stage=(request.parent_run, request.target_stage),
         namespace=own.namespace,
         aliases=aliases,
         snapshot=request.snapshot_index,
@@ -143,8 +112,9 @@ def _approval(work: Pass, stage: StageStatus, task: TaskStatus, when: str) -> Ta
         return task
     key = NamespacedName(work.request.run.key.namespace, task.approval_request_name)
     fresh, request = _request(work, stage, key, when), work.requests.get(key)
+    verdict = work.request.verdicts.get(key, Verdict())
     if request is None or request.digest != fresh.digest:  # one of an earlier run of the name answers nothing
-        request = fresh
+        request, verdict = fresh, Verdict()
     if (request.parent_run, request.target_stage) != (work.request.run.key.name, stage.name):
         work.fail(
             RolloutText.APPROVAL_REQUEST_BELONGS_STAGE_RUN(
@@ -153,22 +123,19 @@ def _approval(work: Pass, stage: StageStatus, task: TaskStatus, when: str) -> Ta
         )
         return task
     task = work.task(task, Mark(RunConditionType.APPROVAL_REQUEST_CREATED, Status.TRUE, _CREATED[when]))
-    counted = request.accepted is not None  # then for good, though the run's own file is older than that
-    answer = find_condition(request.conditions, APPROVED) if counted else None
-    verdict = Verdict(Status.TRUE, "", answer) if counted else approval_for(request, work.request.approvals)
-    work.requests[key] = _answered(work, request, verdict)
-    match verdict.answer:
-        case Status.TRUE:
-            mark = Mark(RunConditionType.APPROVAL_REQUEST_APPROVED, Status.TRUE, _APPROVED[when])
-            return work.task(task, mark)
-        case Status.FALSE:
-            mark = Mark(RunConditionType.APPROVAL_REQUEST_APPROVED, Status.FALSE, RunReason.STAGE_TASK_REJECTED)
-            work.fail(f"stage {stage.name} was {verdict.reason}")
-            return work.task(task, mark._replace(message=verdict.reason))
-        case Status.UNKNOWN | None:
-            side = "before" if when == _BEFORE else "after"
-            work.asks.append(approval_wait(work.name, side, stage.name, key, verdict.reason))
-            return task
+    if request.accepted is not None:  # then for good, though the run's own file is older than that
+        verdict = Verdict(answer=find_condition(request.conditions, APPROVED))
+    request = work.requests[key] = _answered(work, request, verdict.condition(request.created))
+    if verdict.answer is None:
+        side = "before" if when == _BEFORE else "after"
+        work.asks.append(approval_wait(work.name, side, stage.name, key, verdict.waits))
+        return task
+    if request.accepted is not None:
+        return work.task(task, Mark(RunConditionType.APPROVAL_REQUEST_APPROVED, Status.TRUE, _APPROVED[when]))
+    why = ": ".join(filter(None, (f"rejected by {key}", verdict.answer.message or verdict.answer.reason)))
+    work.fail(f"stage {stage.name} was {why}")
+    rejected = RunReason.STAGE_TASK_REJECTED
+    return work.task(task, Mark(RunConditionType.APPROVAL_REQUEST_APPROVED, Status.FALSE, rejected, why))
 
 
 def _request(work: Pass, stage: StageStatus, key: NamespacedName, when: str) -> ApprovalRequest:
@@ -194,22 +161,20 @@ def _digest(run: RunRecord, stage: str, when: str, content: str) -> str:
     return sha256("\n".join((str(run.key), time_text(run.created), stage, when, content)).encode()).hexdigest()
 
 
-def _answered(work: Pass, request: ApprovalRequest, verdict: Verdict) -> ApprovalRequest:
-    written = verdict.condition
-    if written is None:
-        conditions = tuple(c for c in request.conditions if c.type != APPROVED)
-        return request if conditions == request.conditions else replace(request, conditions=conditions)
-    if written.last_transition_time <= EPOCH:  # people may leave the time out
-        written = replace(written, last_transition_time=work.now)
-    conditions = set_condition(request.conditions, written)
-    if verdict.answer is Status.TRUE:
-        accepted = Condition(
-            type=APPROVAL_ACCEPTED,
-            status=Status.TRUE,
-            reason=RunReason.APPROVAL_ACCEPTED.value,
-            message=RolloutText.APPROVAL_REQUEST_APPROVED_CANNOT_REVERTED(),
-            last_transition_time=work.now,
-            observed_generation=1,
-        )
-        conditions = set_condition(conditions, accepted)
+def _answered(work: Pass, request: ApprovalRequest, answer: Condition | None) -> ApprovalRequest:
+    conditions = tuple(c for c in request.conditions if c.type != APPROVED)
+    if answer is not None:
+        if answer.last_transition_time <= EPOCH:  # people may leave the time out
+            answer = replace(answer, last_transition_time=work.now)
+        conditions = set_condition(request.conditions, answer)
+        if answer.status is Status.TRUE:
+            accepted = Condition(
+                type=APPROVAL_ACCEPTED,
+                status=Status.TRUE,
+                reason=RunReason.APPROVAL_ACCEPTED.value,
+                message=RolloutText.APPROVAL_REQUEST_APPROVED_CANNOT_REVERTED(),
+                last_transition_time=work.now,
+                observed_generation=1,
+            )
+            conditions = set_condition(conditions, accepted)
     return request if conditions == request.conditions else replace(request, conditions=conditions)
