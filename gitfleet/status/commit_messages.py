@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from gitfleet.api.objects import JsonValue
-from gitfleet.api.workload_records import RollingState
 from gitfleet.formats.sentences import and_more, named_briefly
 from gitfleet.model.events import Event, EventType
 from gitfleet.status.rollout_events import rollout_sentence
@@ -17,32 +16,6 @@ MOST_LINES: Final = 50
 MOST_CHARACTERS: Final = 120
 _MOST_NAMED: Final = 3
 _NOT_SHOWN: Final = re.compile("[\x00-\x20\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]+")
-_ORDER: Final = (
-    EventType.HELD,
-    EventType.FAULT,
-    EventType.APPROVAL_REQUESTED,
-    EventType.REJECTED,
-    EventType.APPROVED,
-    EventType.FAILED,
-    EventType.EVICTED,
-    EventType.EVICTION_REFUSED,
-    EventType.RUN,
-    EventType.STAGE,
-    EventType.REMOVED,
-    EventType.RELEASED,
-    EventType.UNSCHEDULED,
-    EventType.WORKLOAD_ROLLOUT,
-    EventType.UPDATED,
-    EventType.AVAILABLE,
-    EventType.UPDATING,
-    EventType.BOUND,
-    EventType.SCHEDULED,
-    EventType.SNAPSHOT,
-    EventType.CLUSTER,
-    EventType.FAULTS_CLEARED,
-    EventType.PLACEMENT,
-    EventType.COMMIT_READ,
-)
 _OF_CLUSTERS: Final = {
     EventType.SCHEDULED: StatusText.PICKED,
     EventType.BOUND: StatusText.GETS_SNAPSHOT,
@@ -55,7 +28,7 @@ _OF_CLUSTERS: Final = {
     EventType.FAILED: StatusText.FAILED,
 }
 """What happened to a placement on one cluster, by the event's fields."""
-_RANK: Final = {type_: rank for rank, type_ in enumerate(_ORDER)}
+_RANK: Final = {type_: rank for rank, type_ in enumerate(EventType)}
 
 
 def one_line(text: str, limit: int) -> str:
@@ -68,7 +41,7 @@ def one_line(text: str, limit: int) -> str:
 def commit_message(events: Iterable[Event]) -> tuple[str, str]:
     """(subject, body): the most important event with the number of the others, and a line for each when there are
     several."""
-    lines = list(dict.fromkeys(filter(None, map(sentence, sorted(events, key=_rank)))))
+    lines = list(dict.fromkeys(filter(None, map(sentence, sorted(events, key=lambda event: _RANK[event.type])))))
     if not lines:
         return StatusText.STATE_FLEET_BROUGHT_UP_DATE(), ""
     subject = one_line(lines[0], MOST_CHARACTERS)
@@ -78,19 +51,6 @@ def commit_message(events: Iterable[Event]) -> tuple[str, str]:
     if len(lines) > MOST_LINES:
         body.append(f"and {len(lines) - MOST_LINES} more")
     return f"{subject}{and_more(len(lines) - 1)}", "\n".join(body)
-
-
-def _rank(event: Event) -> int:
-    """A cluster that left comes first of all but faults: what stays there is nobody's from now on. A workload rollout
-    that failed or waits for a person comes next, one that has only begun to look at its target last."""
-    if event.type == EventType.CLUSTER and event.fields["state"] == "left":
-        return _RANK[EventType.FAILED]
-    if event.type == EventType.WORKLOAD_ROLLOUT:
-        if event.fields["state"] == RollingState.VERIFYING_SPEC:
-            return len(_RANK)
-        failed = event.fields["state"] in (RollingState.FAILING, RollingState.FAILED)
-        return _RANK[EventType.FAILED if failed or "waits" in event.fields else EventType.WORKLOAD_ROLLOUT]
-    return _RANK.get(event.type, len(_RANK))
 
 
 def sentence(event: Event) -> str:  # noqa: C901 - one case for one type of event

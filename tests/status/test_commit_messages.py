@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from gitfleet.api.bindings import Binding
 from gitfleet.api.placements import PlacementKey
-from gitfleet.api.snapshots import DocumentRef
 from gitfleet.model.events import Event, EventType
 from gitfleet.model.state import FleetState
 from gitfleet.status import commit_message, emit_events, one_line, sentence
 from gitfleet.status.commit_messages import MOST_LINES
 from gitfleet.status.texts import StatusText
 from tests.state.builders import (
-    NAMESPACE,
     binding,
     cluster,
     record,
-    reported,
-    small_fleet,
-    snapshot,
     through,
     with_record,
 )
@@ -33,34 +27,6 @@ WEB = PlacementKey("", "web")
 def message(before: FleetState, after: FleetState) -> tuple[str, str]:
     """Subject and body of the commit from one state to another."""
     return commit_message(emit_events(before, after))
-
-
-def test_one_event_is_the_subject_and_needs_no_body() -> None:
-    before = small_fleet()
-
-    assert message(before, replace(before, observed_commit="c0ffee" * 6)) == ("commit c0ffeec0ffee read", "")
-
-
-def test_several_events_stand_in_the_body() -> None:
-    before = small_fleet()
-    web = before.placements[WEB]
-    healed = reported(replace(web, bindings=(web.bindings[0], replace(web.bindings[1], conditions=through()))))
-
-    assert message(before, with_record(before, healed)) == (
-        "web: eu-2 available and 1 more",
-        "web: eu-2 available\nweb: Available is True: "
-        + StatusText.SELECTED_RESOURCES_CLUSTER_AVAILABLE_NOW().format(2),
-    )
-
-
-def test_a_snapshot_says_its_commit() -> None:
-    before = small_fleet()
-    web = before.placements[WEB]
-    newer = snapshot(WEB, 1, DocumentRef("resources/web.yaml", "c" * 40, 0, NAMESPACE))
-
-    subject, _ = message(before, with_record(before, replace(web, resource_snapshots=(*web.resource_snapshots, newer))))
-
-    assert subject == ("web: " + StatusText.SNAPSHOT_TAKEN_FROM_COMMIT(place="", fields="1", fields_2="4b825dc642cb"))
 
 
 def test_hostile_texts_cannot_add_trailers_to_the_commit() -> None:
@@ -165,42 +131,14 @@ def test_each_event_in_words(type_: str, fields: dict[str, Any], said: str) -> N
 
 
 def test_the_subject_is_what_matters_most() -> None:
-    """A cluster that left comes right after the faults: what stays there is nobody's from now on."""
-    told: list[tuple[str, dict[str, Any]]] = [
-        ("fault", {"path": "p", "line": 1, "message": "m", "severity": "error", "count": 1}),
-        ("failed", {"reason": "r", "message": "m"}),
-        ("cluster", {"state": "left"}),
-        *[
-            (
-                name,
-                {
-                    "objects": 1,
-                    "left": ["x"],
-                    "snapshot": 1,
-                    "value": True,
-                    "index": 1,
-                    "commit": "c",
-                    "state": "healthy",
-                },
-            )
-            for name in ("removed", "released", "unscheduled", "updated", "available", "updating", "bound")
-        ],
-        ("scheduled", {}),
-        ("snapshot", {"index": 1, "commit": "c"}),
-        ("cluster", {"state": "healthy"}),
-        ("faultsCleared", {}),
-        ("placement", {"state": "accepted"}),
-        ("commitRead", {"commit": "c"}),
+    events = [
+        Event(type=EventType.CLUSTER, cluster="a", fields={"state": "left"}),
+        Event(type=EventType.REMOVED, placement="web", cluster="a"),
+        Event(type=EventType.FAILED, placement="web", cluster="a", fields={"reason": "r", "message": "m"}),
+        Event(type=EventType.APPLIED, placement="web", cluster="a"),
     ]
-    events = [Event(type=EventType(name), placement="web", cluster="a", fields=fields) for name, fields in told]
-    silent = [Event(type=EventType.APPLIED, placement="web", cluster="a"), Event(type=EventType.CRASH)]
-    lines = list(map(sentence, events))
-    assert commit_message([*silent, *reversed(events[:1] + events[2:])]) == (
-        f"{lines[0]} and {len(lines) - 2} more",
-        "\n".join([lines[0], *lines[2:]]),
-    )
-    left_and_failed = [events[2], events[1]], [events[1], events[2]]
-    assert [commit_message(each)[0] for each in left_and_failed] == [f"{lines[2]} and 1 more", f"{lines[1]} and 1 more"]
+    left, removed, failed, _ = map(sentence, events)
+    assert commit_message(events) == (f"{failed} and 2 more", "\n".join([failed, removed, left]))
 
 
 @pytest.mark.parametrize("more", [0, 1, 5])

@@ -9,9 +9,9 @@ import pytest
 
 from gitfleet.api.workload_records import ClusterRolloutStatus, RolloutRecord, WorkloadConditionType
 from gitfleet.cli.progress import line_of
-from gitfleet.model.events import Event, EventType
+from gitfleet.model.events import Event
 from gitfleet.model.state import FleetState
-from gitfleet.status import commit_message, emit_events, occurrence_of, sentence
+from gitfleet.status import emit_events, occurrence_of, sentence
 from gitfleet.status.rollout_events import rollout_events
 from gitfleet.status.texts import StatusText
 from gitfleet.workload.phases import Phase
@@ -64,11 +64,6 @@ def test_events_of_a_cluster(
     before = rollout_record(old) if old is not None else None
     wanted = [] if fields is None else [{"cluster": "eu-1", "rollout": "shop/web", **fields}]
     assert told(before, rollout_record(new)) == wanted
-
-
-def test_a_record_that_is_gone_or_the_same_has_no_event() -> None:
-    record = rollout_record(READY)
-    assert (told(record, None), told(record, record), told(None, None)) == ([], [], [])
 
 
 def test_the_events_of_two_states() -> None:
@@ -129,19 +124,3 @@ def test_people_are_told_of_ends_and_of_what_waits_for_them(status: ClusterRollo
     if found is not None:
         assert (found.sentence, found.cluster, found.rollout) == (sentence(event), "a", "shop/web")
         assert found.name == "shop/web"
-
-
-def test_a_commit_is_called_by_what_failed_or_waits_before_what_goes_on() -> None:
-    applied = Event(type=EventType.UPDATED, placement="app", cluster="a", fields={"snapshot": "1"})
-    looks, begins, waits, fails = map(
-        event_of,
-        (
-            idle("a"),
-            on("a", Phase.BATCH_INITIALIZING),
-            on("a", Phase.BATCH_READY, PAUSED),
-            on("a", Phase.FAILED, FAILED),
-        ),
-    )
-    subject, body = commit_message([looks, applied, begins, waits, fails])
-    assert subject == f"{sentence(waits)} and 4 more"
-    assert body.splitlines() == [sentence(one) for one in (waits, fails, begins, applied, looks)]
