@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from gitfleet.api.clusters import AgentStatus, ClusterStatus, MemberCluster
 from gitfleet.status import cluster_state
-from gitfleet.status.cluster_states import health_condition, joined_condition
 from gitfleet.status.texts import StatusText
 from tests.state.builders import T0, condition
 
@@ -41,14 +39,3 @@ def member(*own: Any, agent: tuple[Any, ...] | None = (), **more: Any) -> Member
 )
 def test_the_state_of_a_cluster(cluster: MemberCluster, state: str) -> None:
     assert cluster_state(cluster) == state
-
-
-def test_whose_conditions_count() -> None:
-    """Joined is the cluster's own before its agent's; Healthy is the agent's alone."""
-    both = member(JOINED, HEALTHY, agent=(LEFT, ILL))
-    assert (joined_condition(both), health_condition(both)) == (JOINED, ILL)
-    alone = member(HEALTHY, agent=(LEFT,))
-    assert (joined_condition(alone), health_condition(alone)) == (LEFT, None)
-    unseen = member(HEALTHY, agent=None)
-    assert (joined_condition(unseen), health_condition(unseen)) == (None, None)
-    assert joined_condition(replace(unseen, status=replace(unseen.status, conditions=(LEFT,)))) == LEFT

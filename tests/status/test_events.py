@@ -29,7 +29,6 @@ from tests.state.builders import (
     fault,
     manifest,
     record,
-    small_fleet,
     through,
 )
 from tests.state.fleets import fleets
@@ -97,14 +96,6 @@ def test_the_life_of_a_binding() -> None:
     ]
 
 
-def test_a_failure_is_told_once() -> None:
-    failing = binding(WEB, "a", conditions=through("no", upto="Applied", last="False"))
-
-    reported = lines(fleet(scheduled("a")), fleet(failing))
-    assert of("failed", condition="Applied", reason="Applied", message="no") in reported
-    assert lines(fleet(failing), fleet(replace(failing, generation=1))) == []
-
-
 def test_a_failure_is_told_again_only_when_it_says_something_else() -> None:
     failing = binding(WEB, "a", conditions=through("no", upto="Applied", last="False"))
     state = fleet(failing)
@@ -120,13 +111,6 @@ def test_a_failure_is_told_again_only_when_it_says_something_else() -> None:
     assert lines(fleet(replace(failing, generation=2)), fleet(later)) == [
         of("failed", condition="Applied", reason="Applied", message="no")
     ]
-
-
-def test_a_cluster_that_is_picked_again_is_scheduled_again() -> None:
-    given_up = binding(WEB, "a", state=BindingState.UNSCHEDULED, conditions=(), applied_snapshot=None)
-    again = replace(given_up, state=BindingState.SCHEDULED)
-    assert lines(fleet(given_up), fleet(again)) == [of("scheduled", state="Scheduled")]
-    assert lines(fleet(again), fleet(replace(again, policy_snapshot="web-1"))) == []
 
 
 def test_what_stays_on_a_cluster_is_counted_for_the_placement_and_for_the_cluster() -> None:
@@ -191,13 +175,6 @@ def test_a_rename_is_told_with_what_changed_beside_it_and_as_nothing_else() -> N
         before = replace(old, placements={**old.placements, **other})
         found = emit_events(before, after)
         assert [event.to_json() for event in found if "condition" not in event.fields] == [*removed, renamed, *told]
-
-
-def test_a_placement_that_ends() -> None:
-    assert lines(fleet(binding(WEB, "a")), FleetState()) == [
-        of("removed"),
-        {"type": "placement", "placement": "web", "state": "removed"},
-    ]
 
 
 def test_of_new_faults_of_one_cause_the_first_counts_them_all() -> None:
@@ -281,10 +258,6 @@ def test_equal_states_tell_nothing_and_every_event_has_a_sentence(before: FleetS
     reported = emit_events(before, after)
     assert all(sentence(event) for event in reported)
     assert reported == emit_events(before, after)
-
-
-def test_equal_copies_tell_nothing() -> None:
-    assert emit_events(small_fleet(), small_fleet()) == ()
 
 
 class CountedBindings(tuple[Binding, ...]):

@@ -182,8 +182,3 @@ def test_what_happens_to_a_hold(
     assert [event.to_json() for event in found] == events
     assert [sentence(event) for event in found] == said
     assert commit_message(found)[0] == (said[0].strip() if said else StatusText.STATE_FLEET_BROUGHT_UP_DATE())
-
-
-def test_every_hold_has_its_event_behind_those_of_the_fleet() -> None:
-    found = emit_events(FleetState(), FleetState(observed_commit="c", holds=state(hold("h-1"), hold("h-2")).holds))
-    assert [event.fields.get("hold") for event in found] == [None, "h-1", "h-2"]

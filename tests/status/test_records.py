@@ -12,7 +12,7 @@ from gitfleet.api.bindings import ClusterDecision
 from gitfleet.api.conditions import Condition, Reason, Status
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.scheduling import SchedulingResult
-from gitfleet.status.records import scheduled_condition, with_conditions, with_schedule
+from gitfleet.status.records import with_conditions, with_schedule
 from gitfleet.status.texts import StatusText
 from tests.state.builders import T0, binding, record
 
@@ -28,12 +28,6 @@ def verdict(status: Status, reason: str, message: str) -> Condition:
     return Condition(
         type="Scheduled", status=status, reason=reason, message=message, last_transition_time=NOW, observed_generation=7
     )
-
-
-@pytest.mark.parametrize(("fulfilled", "status"), [(True, Status.TRUE), (False, Status.FALSE), (None, Status.UNKNOWN)])
-def test_the_verdict_of_a_scheduling(fulfilled: bool | None, status: Status) -> None:
-    found = scheduled_condition(SEVENTH, fulfilled, Reason.SCHEDULING_FAILED, "said so", NOW)
-    assert found == verdict(status, "SchedulingFailed", "said so")
 
 
 def test_a_scheduling_changes_bindings_decisions_and_key_and_says_so() -> None:

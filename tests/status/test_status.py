@@ -90,14 +90,6 @@ def test_the_first_type_that_is_not_true_is_the_last_one_told(type_: str, unknow
         assert statuses(tell(record("web", good, failing, other))) == [*upto(type_), (type_, "Unknown", unknown)]
 
 
-def test_counts_are_of_the_clusters_with_that_status() -> None:
-    slow = through(upto="Applied", last="False")
-    base = record("web", *(binding(WEB, name, conditions=slow) for name in "abc"), binding(WEB, "d"))
-
-    message = tell(base).conditions[-1].message
-    assert message == StatusText.FAILED_APPLY_RESOURCES_CLUSTER().format("3")
-
-
 def test_report_diff_has_types_of_its_own() -> None:
     base = record("web", binding(WEB, "a", conditions=(*through(upto="WorkSynchronized"), condition("DiffReported"))))
     strategy = RolloutStrategy(apply_strategy=ApplyStrategy(type=ApplyStrategyType.REPORT_DIFF))
@@ -107,29 +99,6 @@ def test_report_diff_has_types_of_its_own() -> None:
     assert statuses(tell(replace(diffing, bindings=(binding(WEB, "a"),))))[-1] == (
         "DiffReported", "Unknown", "DiffReportingPending"
     )  # fmt: skip
-
-
-def test_overrides_are_told_when_any_cluster_has_one() -> None:
-    base = record("web", binding(WEB, "a"), binding(WEB, "b", resource_overrides=("ns/ro-1",)))
-
-    [overridden] = [item for item in tell(base).conditions if item.type.endswith("Overridden")]
-    assert (overridden.reason, overridden.message) == (
-        "OverriddenSucceeded",
-        StatusText.SELECTED_RESOURCES_SUCCESSFULLY_OVERRIDDEN_CLUSTERS().format("2"),
-    )
-
-
-def test_an_outdated_cluster_holds_the_rollout_up_or_is_being_decided_on() -> None:
-    blocked = binding(WEB, "a", conditions=(condition("RolloutStarted", "False", "RolloutNotStartedYet"),))
-    moving = binding(WEB, "b")
-    fresh = binding(WEB, "c", index=1)
-
-    assert statuses(tell(record("web", blocked, fresh, latest=1))) == [
-        *upto("RolloutStarted"), ("RolloutStarted", "False", "RolloutNotStartedYet")
-    ]  # fmt: skip
-    assert statuses(tell(record("web", blocked, moving, fresh, latest=1))) == [
-        *upto("RolloutStarted"), ("RolloutStarted", "Unknown", "RolloutStartedUnknown")
-    ]  # fmt: skip
 
 
 def test_a_freeze_that_holds_a_rollout_is_named() -> None:
@@ -214,25 +183,6 @@ def test_clusters_that_are_given_up_do_not_count() -> None:
     assert statuses(tell(base)) == upto("")
 
 
-def test_without_a_cluster_only_scheduled_is_told() -> None:
-    assert statuses(tell(record("web"), UNFULFILLED)) == [("Scheduled", "False", "SchedulingPolicyUnfulfilled")]
-
-
-def test_an_undecided_schedule_tells_nothing_else() -> None:
-    pending = condition("Scheduled", "Unknown", reason="SchedulePending")
-    assert statuses(tell(record("web", binding(WEB, "a")), pending)) == [("Scheduled", "Unknown", "SchedulePending")]
-
-
-def test_an_unmet_policy_goes_on_with_the_clusters_it_has() -> None:
-    reported = statuses(tell(record("web", binding(WEB, "a")), UNFULFILLED))
-    assert reported == [("Scheduled", "False", "SchedulingPolicyUnfulfilled"), *upto("")[1:]]
-
-
-def test_types_are_named_after_the_kind() -> None:
-    key = PlacementKey("shop", "web")
-    assert statuses(tell(record("web", binding(key, "a"), namespace="shop")), "ResourcePlacement") == upto("")
-
-
 def test_transition_times_stay_while_the_status_stays() -> None:
     first = tell(record("web", binding(WEB, "a", conditions=through(last="False"))))
     again = placement_conditions(first, scheduled=FULFILLED, now=LATER + timedelta(hours=1))
@@ -249,17 +199,6 @@ def test_transition_times_stay_while_the_status_stays() -> None:
         0,
         -2,
     ]
-
-
-def test_conditions_of_others_are_kept() -> None:
-    synced = condition("ClusterResourcePlacementStatusSynced")
-    base = replace(
-        record("web", binding(WEB, "a")), conditions=(synced, condition("ClusterResourcePlacementDiffReported"))
-    )
-
-    reported = placement_conditions(base, scheduled=FULFILLED, now=LATER)
-    assert reported.conditions[-1] is synced
-    assert "ClusterResourcePlacementDiffReported" not in {item.type for item in reported.conditions}
 
 
 def external(*indexes: int | None, conditions: Any = None) -> PlacementRecord:
@@ -287,13 +226,6 @@ def test_external_placements_in_doubt(base: PlacementRecord, message: str, index
     assert reported.conditions[-1].message == message
     shown = status_object(reported)
     assert (shown.get("observedResourceIndex"), "selectedResources" in shown) == (index, index is not None)
-
-
-def test_an_external_placement_waits_for_a_cluster_that_has_no_binding_yet() -> None:
-    base = external(1)
-    chosen = replace(base, decisions=(*base.decisions, ClusterDecision(cluster="new", selected=True)))
-    assert statuses(tell(chosen))[1:] == [("RolloutStarted", "Unknown", "RolloutStartedUnknown")]
-    assert tell(replace(chosen, bindings=())).conditions[-1].message == EXTERNAL_NOT_STARTED
 
 
 def test_the_snapshot_that_a_placement_shows() -> None:
