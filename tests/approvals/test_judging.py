@@ -15,8 +15,8 @@ from gitfleet.api.fleet import AllowedSigners, ApprovalPolicy
 from gitfleet.api.objects import Origin
 from gitfleet.api.staged import DIGEST, SNAPSHOT_INDEX, Approval
 from gitfleet.api.values import NamespacedName
-from gitfleet.approvals import approval_path, next_name, strictest
 from gitfleet.approvals import given as meant_for
+from gitfleet.approvals import next_name, strictest
 from gitfleet.approvals.texts import ApprovalsText
 from gitfleet.formats.git_names import GITFLEET
 from gitfleet.model.approvals import ApprovalCommit, ApprovalFacts, Asked, FactsByApproval, Verdict, by_request
@@ -214,15 +214,6 @@ def test_a_commit_with_a_date_before_the_request_counts_for_nothing(
     assert bool(verdict.faults) is not counts
 
 
-def test_the_strictest_policy_of_those_before_the_approvals_says_how_many() -> None:
-    given = {one.key: one for one in (approval(), approval(f"{ASKED.name}.2"))}
-    one, other = given
-    known = {one: facts(replace(TWO, required=3), by(ANN)), other: facts(ApprovalPolicy(), by(BOB))}
-    assert judge(ASKED, given, known, ApprovalPolicy(), NOW).waits == ApprovalsText.APPROVALS_ARE_THERE_BY(
-        count=2, required=3, people="ann@example.org and bob@example.org"
-    )
-
-
 def test_what_counts_is_said_beside_what_does_not() -> None:
     """One has no answer, one is of nobody known, one is for another request."""
     names = [f"{ASKED.name}.{number}" for number in range(2, 5)]
@@ -273,29 +264,6 @@ ALL_KEYS = AllowedSigners(ssh="others")
 )
 def test_the_strictest_of_several_policies_asks_for_all(policies: list[ApprovalPolicy], strict: ApprovalPolicy) -> None:
     assert strictest(policies) == strict
-
-
-def test_the_next_approval_of_a_namespace_is_in_its_folder() -> None:
-    assert (approval_path("a"), approval_path("a", "shop")) == ("approvals/a.yaml", "approvals/shop/a.yaml")
-    paths = ["approvals/a.yaml", "approvals/shop/a.yaml", "approvals/shop/a.2.yaml"]
-    assert (next_name("a", (), paths), next_name("a", (), paths, "shop")) == ("a.2", "a.3")
-    assert next_name("a", (), ["approvals/a.json", "approvals/a.2.yml"]) == "a.3"
-    there = [NamespacedName("", "a"), NamespacedName("shop", "a.2")]
-    assert (next_name("a", there, ()), next_name("a", there, paths, "shop"), next_name("b", there, ())) == (
-        "a.2",
-        "a.3",
-        "b",
-    )
-
-
-def test_approvals_under_all_names_of_a_request_count_together() -> None:
-    stage = replace(ASKED, name="go-first", aliases=("go-after-first",))
-    given = {one.key: one for one in (approval("go-first"), approval("go-after-first.2"), approval("go-after-first2"))}
-    known = {key: facts(TWO, by(person)) for key, person in zip(given, (ANN, BOB, BOB), strict=True)}
-    assert judge(stage, given, known, ApprovalPolicy(), NOW).answer is not None
-    given |= {one.key: one for one in [approval("go-after-first", status="False")]}
-    answer = judge(stage, given, known, ApprovalPolicy(), NOW).answer
-    assert answer is not None and answer.status is Status.FALSE
 
 
 @pytest.mark.parametrize(

@@ -77,8 +77,3 @@ def test_an_answer_stood_under_its_name_or_under_one_that_is_gone(
     new = answer("go-canary")
     there = {one.key: one for one in (new, *map(answer, now))}
     assert standing(ASKED, new, there, by_request(map(answer, before))) == (found and answer(found))
-
-
-def test_its_own_name_is_preferred_to_one_that_is_gone() -> None:
-    new, first, own = answer("go-canary.ann"), answer("go-canary.2"), answer("go-canary.ann")
-    assert standing(ASKED, new, {new.key: new}, by_request((first, own))) == own

@@ -28,7 +28,6 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         "tests/rollout/test_staged_phases.py",
         "tests/rollout/test_run_trials.py",
         "tests/rollout/test_waiting.py",
-        "tests/rollout/test_pace.py",
     ),
     "apply": ("tests/apply", "tests/scenarios/test_unchanged_and_disturbed.py"),
     "works": ("tests/works", "tests/reconcile/test_later_steps.py"),

@@ -84,11 +84,6 @@ def test_a_cluster_that_is_in_progress_is_no_failed_one() -> None:
     assert after is before
 
 
-def test_a_placement_that_does_not_exist() -> None:
-    (decided,) = evict_nothing([of("a")], NOW)
-    assert told(decided) == (Status.FALSE, None, RolloutText.FAILED_FIND_PLACEMENT_TARGETED_EVICTION())
-
-
 def test_an_eviction_that_ended_elsewhere_is_not_executed() -> None:
     ended = condition("Executed", Status.TRUE, "ClusterResourcePlacementEvictionExecuted")
     for conditions, said in (((replace(ended, message="was executed"),), " (was executed)"), ((ended,), "")):

@@ -97,12 +97,6 @@ def test_progress_is_not_failure_until_it_is_stuck() -> None:
     assert [(m.cluster, m.failed) for m in moves] == [("a", True), ("b", True), ("c", True)]
 
 
-def test_an_excuse_is_counted_from_the_rollout_not_from_an_older_generation() -> None:
-    started = condition("RolloutStarted", Status.TRUE, "RolloutStarted", age=10)
-    kept = bound("a", started, unavailable(age=3600))
-    assert plan_rollout(request([kept], max_unavailable=0)).moves == ()
-
-
 def test_a_real_failure_is_updated_without_budget() -> None:
     failed = bound("a", condition("Applied", Status.FALSE, "ApplyFailed", age=0))
     plan = plan_rollout(request([failed, bound("b"), bound("c")], max_unavailable=1))

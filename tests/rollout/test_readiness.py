@@ -9,7 +9,7 @@ import pytest
 from gitfleet.api.bindings import Binding
 from gitfleet.api.conditions import Condition, Status
 from gitfleet.rollout import is_ready
-from gitfleet.rollout.readiness import STUCK_AFTER, failures, has_failed, is_diff_reported, until_over
+from gitfleet.rollout.readiness import STUCK_AFTER, has_failed, is_diff_reported
 from tests.rollout.builders import NOW, available, bound, condition, unavailable
 
 PERIOD = timedelta(seconds=60)
@@ -82,32 +82,9 @@ def test_failed_or_still_in_progress(binding: Binding, trying: bool, failed: boo
     assert has_failed(binding, NOW, trying=trying) == failed
 
 
-def test_failures_are_told_in_the_order_of_the_steps() -> None:
-    steps = ("Available", "Applied", "Overridden", "WorkSynchronized")
-    said = {step: condition(step, Status.FALSE, "Failed") for step in steps}
-    other = condition("RolloutStarted", Status.FALSE, "Failed")
-    assert failures(bound("a", other, *said.values())) == (
-        said["Overridden"],
-        said["WorkSynchronized"],
-        said["Applied"],
-        said["Available"],
-    )
-    assert failures(bound("a")) == ()
-
-
 @pytest.mark.parametrize(("generation", "reported"), [(1, True), (0, False)])
 def test_differences_count_for_the_generation_that_they_were_reported_for(generation: int, reported: bool) -> None:
     for status in (Status.TRUE, Status.FALSE):
         found = bound("a", condition("DiffReported", status, "x", generation=generation))
         assert is_diff_reported(found) == reported
     assert not is_diff_reported(bound("a", available()))
-
-
-@pytest.mark.parametrize(
-    ("age", "started", "left"), [(0, 600, 300), (299, 600, 1), (300, 600, 0), (400, 600, -100), (600, 100, 200)]
-)
-def test_a_period_runs_from_the_later_of_the_condition_and_the_start(age: float, started: float, left: float) -> None:
-    current = condition("Available", Status.FALSE, "NotAllWorkAreAvailable", age=age)
-    start = condition("RolloutStarted", Status.TRUE, "RolloutStarted", age=started)
-    found = until_over(bound("a", current, start), current, timedelta(minutes=5), NOW)
-    assert found == timedelta(seconds=left)

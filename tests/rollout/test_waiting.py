@@ -12,7 +12,7 @@ from gitfleet.api.bindings import DELETED, KEPT, Binding, BindingState, FailedOb
 from gitfleet.api.clusters import AgentStatus, ClusterStatus, MemberCluster
 from gitfleet.api.conditions import Condition, Status
 from gitfleet.api.objects import ObjectKey
-from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy, PlacementType
+from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.api.strategies import RollingUpdate, RolloutStrategy, RolloutStrategyType
 from gitfleet.model.rolling import Frozen
@@ -20,10 +20,8 @@ from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout import (
     give_up,
     kept_there,
-    needs_new_run,
     plan_rollout,
     run_awaited,
-    silent_since,
     waiting_for,
 )
 from gitfleet.rollout.texts import RolloutText
@@ -31,8 +29,6 @@ from tests.rollout.builders import NOW, OPEN, available, bound, condition, reque
 
 WEB = PlacementKey("", "web")
 STEPS = ("Overridden", "WorkSynchronized", "Applied", "Available")
-OVERRIDE_FAILS = condition("Overridden", Status.FALSE, "OverriddenFailed")
-SYNC_FAILS = condition("WorkSynchronized", Status.FALSE, "SyncWorkFailed")
 EARLIER = NOW - timedelta(minutes=1)
 
 
@@ -83,38 +79,6 @@ def held_back(message: str = "The rollout strategy holds it") -> Condition:
 def test_each_binding_says_what_it_waits_for(binding: Binding, sentence: str) -> None:
     (found,) = waiting_for(record(binding))
     assert found.startswith(f"web: {sentence}")
-
-
-@pytest.mark.parametrize(
-    "binding",
-    [
-        bound("a", *true_up_to("Available"), available()),
-        bound("a", condition("DiffReported", Status.TRUE, "x")),
-        bound("a", condition("RolloutStarted", Status.TRUE, "x"), *true_up_to("Available"), available()),
-    ],
-)
-def test_a_binding_that_has_arrived_waits_for_nothing(binding: Binding) -> None:
-    assert waiting_for(record(binding)) == ()
-
-
-def test_a_stale_report_of_differences_or_of_the_rollout_says_nothing() -> None:
-    stale = bound(
-        "a", condition("DiffReported", Status.TRUE, "x", generation=0), replace(held_back(), observed_generation=0)
-    )
-    assert waiting_for(record(stale)) == (("web: a " + RolloutText.NOT_REPORTED_NEWEST_GENERATION(step="Overridden")),)
-
-
-def test_the_plan_says_why_a_binding_is_held_and_each_binding_has_its_own_sentence() -> None:
-    plan = replace(plan_rollout(request([])), blocked={"a": "2 of 3 must stay"})
-    assert waiting_for(record(bound("a", held_back()), bound("b", held_back("no")), scheduled("c")), plan) == (
-        "web: a waits: 2 of 3 must stay",
-        "web: b waits: no",
-        ("web: c " + RolloutText.NOT_ROLLED_OUT(state="Scheduled")),
-    )
-
-
-def test_what_others_roll_out_is_not_waited_for() -> None:
-    assert waiting_for(record(scheduled("a"), external=True)) == ()
 
 
 def failed(name: str, condition_: str = DELETED) -> FailedObject:
@@ -172,19 +136,6 @@ def test_a_removal_that_is_held_says_why() -> None:
     outside = record(bound("a", state=BindingState.UNSCHEDULED), external=True)
     assert waiting_for(outside) == (), "a run takes it off, and nothing else"
     assert waiting_for(outside, plan) == (), "the run says what it waits for"
-
-
-@pytest.mark.parametrize(
-    ("conditions", "needs"),
-    [
-        ([OVERRIDE_FAILS], True),
-        ([SYNC_FAILS], True),
-        ([condition("Applied", Status.FALSE, "ApplyFailed")], False),
-        ([replace(OVERRIDE_FAILS, observed_generation=0)], False),
-    ],
-)
-def test_what_cannot_be_rendered_needs_a_new_run(conditions: list[Condition], needs: bool) -> None:
-    assert needs_new_run(bound("a", *conditions)) is needs
 
 
 def test_a_deleted_placement_says_why_it_stays_on_a_cluster() -> None:
@@ -249,16 +200,6 @@ def silent(name: str, *, leaving: bool = False) -> MemberCluster:
     """A cluster that has not answered for an hour."""
     agent = AgentStatus(conditions=(condition("Healthy", Status.UNKNOWN, "NoAnswer"),))
     return MemberCluster(name=name, status=ClusterStatus(agent=agent), deleting=NOW if leaving else None)
-
-
-def test_which_clusters_do_not_answer() -> None:
-    """Those that it is bound to and those that it names, of which anything is known."""
-    policy = PlacementPolicy(placement_type=PlacementType.PICK_FIXED, cluster_names=("b", "c", "d", "nowhere"))
-    named = record(bound("a"), bound("b"), bound("gone"))
-    named = replace(named, placement=replace(named.placement, policy=policy))
-    healthy = replace(silent("b"), status=ClusterStatus(agent=AgentStatus(conditions=(available(),))))
-    clusters = {"a": silent("a"), "b": healthy, "c": silent("c"), "d": MemberCluster(name="d"), "e": silent("e")}
-    assert silent_since(named, clusters) == dict.fromkeys("ac", NOW - timedelta(hours=1))
 
 
 @pytest.mark.parametrize(
@@ -355,13 +296,6 @@ def test_what_a_cluster_keeps_is_named_by_the_first() -> None:
     assert kept_there(bound("a")) == ""
     assert kept_there(bound("a", failed=(first,))) == "keeps ConfigMap/web/x: x has a finalizer"
     assert kept_there(bound("a", failed=(first, second))) == "keeps ConfigMap/web/x: x has a finalizer (and 1 more)"
-
-
-def test_giving_up_keeps_its_first_moment_and_the_order_of_clusters() -> None:
-    before = record(bound("b"), bound("a", deleting=EARLIER))
-    after = give_up(before, {}, NOW, OPEN)
-    assert [(b.cluster, b.deleting) for b in after.bindings] == [("a", EARLIER), ("b", NOW)]
-    assert give_up(after, {}, NOW + timedelta(hours=1), OPEN) is after
 
 
 def test_a_cluster_that_still_gives_up_gets_no_second_binding_and_is_scheduled_anew() -> None:
