@@ -161,5 +161,3 @@ class RolloutPlan:
     """What the placement's staged update runs wait for, in a sentence each."""
     asks: tuple[str, ...] = ()
     """The same of what only a person can let go on."""
-    forever: tuple[str, ...] = ()
-    """The clusters that wait until somebody changes the repo."""

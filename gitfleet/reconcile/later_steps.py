@@ -11,7 +11,7 @@ that a cluster that does not answer has what the inventory says.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import chain
 
@@ -22,6 +22,7 @@ from gitfleet.model.failures import Failures
 from gitfleet.model.folder_order import NO_ORDER
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Operation, Refuse, Update
+from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.works import manifests_on
 from gitfleet.reconcile import Memo
@@ -61,15 +62,10 @@ def when_rolled_out(decision: Decision, memo: Memo) -> Decision:
     desired, before, after = decision.inputs.desired, decision.inputs.before, decision.after
     records = after.placements
     waiting = [k for k, plan in decision.plans.items() if plan.blocked and not records[k].placement.strategy.external]
-    refused = [key for key in waiting if decision.plans[key].asks and not decision.plans[key].forever]
-    rolling = [key for key in waiting if key not in refused]
-    rolling += [key for key, record in records.items() if record.placement.deleting is not None]
+    rolling = [*waiting, *(key for key, record in records.items() if record.placement.deleting is not None)]
     current = snapshots.current_overrides(desired.overrides, after.overrides)
     done = works.state_when_done(after, current, rolling, failures)
-    unmoved = {k: replace(records[k], bindings=tuple(filter(is_active, records[k].bindings))) for k in refused}
-    for key in waiting:
-        if forever := decision.plans[key].forever:
-            unmoved[key] = _without_moves(done.placements[key], records[key], forever)
+    unmoved = {key: _without_asked(done.placements[key], records[key], decision.plans[key]) for key in waiting}
     done = _with_runs_done(replace(done, placements={**done.placements, **unmoved}))
     rendered, _ = works.render_fleet(done, memo.works, failures, desired.config.policy)
     observations, inventory = dict(decision.inputs.observations), dict(before.inventory)
@@ -90,9 +86,9 @@ def when_rolled_out(decision: Decision, memo: Memo) -> Decision:
     )
 
 
-def _without_moves(done: PlacementRecord, now: PlacementRecord, clusters: Collection[str]) -> PlacementRecord:
-    """The record in which these clusters stay as they are now."""
-    stay = {binding.cluster: binding for binding in now.bindings if binding.cluster in clusters}
+def _without_asked(done: PlacementRecord, now: PlacementRecord, plan: RolloutPlan) -> PlacementRecord:
+    """The record in which the clusters that wait for a person stay as they are now."""
+    stay = {binding.cluster: binding for binding in now.bindings if plan.blocked.get(binding.cluster) in plan.asks}
     return replace(done, bindings=tuple(stay.get(binding.cluster, binding) for binding in done.bindings))
 
 

@@ -39,7 +39,6 @@ def plan_rollout(request: RolloutRequest) -> RolloutPlan:
         bindings=_after(request, classes, picked.all, blocked),
         clock=min(classes.clocks, default=None) if classes.need_roll else None,
         asks=_asks(request, classes),
-        forever=tuple(request.bindings[i].cluster for i in classes.frozen if _frozen(request, i).asks),
     )
 
 

@@ -41,11 +41,11 @@ SETTINGS = PlacementKey("web", "settings")
 
 
 def held(record: PlacementRecord, *, asks: bool = False, moves: bool = True) -> RolloutPlan:
-    """The plan of a rolling update that holds a cluster back, for good where it `asks` people."""
-    waiting = {"c2": "later"} if moves else {}
+    """The plan of a rolling update that holds c2 back, or both for good where it `asks` people."""
+    waiting = dict.fromkeys(("c1", "c2") if asks else ("c2",) if moves else (), "later")
     return RolloutPlan(
         moves=(), blocked=waiting, up_to_date=(), need_roll=True, bindings=record.bindings,
-        asks=("a person must",) if asks else (),
+        asks=("later",) if asks else (),
     )  # fmt: skip
 
 
