@@ -132,13 +132,13 @@ def test_each_event_in_words(type_: str, fields: dict[str, Any], said: str) -> N
 
 def test_the_subject_is_what_matters_most() -> None:
     events = [
-        Event(type=EventType.CLUSTER, cluster="a", fields={"state": "left"}),
         Event(type=EventType.REMOVED, placement="web", cluster="a"),
+        Event(type=EventType.CLUSTER, cluster="a", fields={"state": "left"}),
         Event(type=EventType.FAILED, placement="web", cluster="a", fields={"reason": "r", "message": "m"}),
         Event(type=EventType.APPLIED, placement="web", cluster="a"),
     ]
-    left, removed, failed, _ = map(sentence, events)
-    assert commit_message(events) == (f"{failed} and 2 more", "\n".join([failed, removed, left]))
+    removed, left, failed, _ = map(sentence, events)
+    assert commit_message(events) == (f"{failed} and 2 more", "\n".join([failed, left, removed]))
 
 
 @pytest.mark.parametrize("more", [0, 1, 5])
