@@ -2,7 +2,7 @@
 
 `python -m tests.texts` writes sentences.txt of each package, and the files of expectations with sentences of many.
 
-A test names a sentence by its code, in Python by calling it (`RolloutText.ADD_NEW_RUN()`), in a file of expectations
+A test names a sentence by its code, in Python by calling it (`RolloutText.ADD_NEW_RUN_GO()`), in a file of expectations
 as `[[rollout.CODE|value|value]]`, with the values in the order in which the sentence has them; without its values, a
 code stands for the longest part of the sentence between them.
 """

@@ -24,7 +24,7 @@ from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.staged import HOLD_PREFIX
 from gitfleet.formats.int_or_percent import scaled
-from gitfleet.formats.sentences import named_briefly
+from gitfleet.formats.sentences import and_more, named_briefly
 from gitfleet.model.approvals import Asked, Verdict
 from gitfleet.model.desired import Desired
 from gitfleet.model.removals import RemovalGate
@@ -277,10 +277,7 @@ def _sentence(
             fault = next(filter(None, faults))
             return RemovalsText.COMMIT_HAS_ERRORS(place=f"{fault.path}:{fault.line}")
         case HoldRule.STILL_IN_REPO:
-            more = len(removals) - 1
-            if more:
-                return RemovalsText.STILL_IN_REPO_MORE(object=first.object, more=more)
-            return RemovalsText.STILL_IN_REPO(object=first.object)
+            return RemovalsText.STILL_IN_REPO(objects=f"{first.object}{and_more(len(removals) - 1)}")
         case HoldRule.EMPTIED:
             if first.kind is RemovalKind.CLUSTER:
                 return RemovalsText.CLUSTER_LEAVES(cluster=first.cluster)

@@ -23,7 +23,6 @@ class RemovalsText(TextTable):
     NEXT_CLUSTERS = "waits until the clusters before it are done (maxUnavailable)"
     PLACEMENT_WANTS_NOTHING = "{placement} selects nothing on any cluster any more"
     STATE_RESTORED = "the state branch was restored from commit {commit}; check `gitfleet plan`, then approve"
-    STILL_IN_REPO = "{object} is still in the repo; delete its file, or approve"
-    STILL_IN_REPO_MORE = "{object} and {more} more are still in the repo; delete their files, or approve"
+    STILL_IN_REPO = "still in the repo: {objects}; delete the files, or approve"
     WAITS_FOR_APPROVAL = "waits for an approval of {hold} ({rules})"
     WAS_REJECTED = "{hold} was rejected ({rules})"

@@ -9,7 +9,6 @@ class RolloutText(TextTable):
     """A code, and its sentence with the names of the values in it."""
 
     ADD_NAME_NEW_RUN = "add a {kind} of this name, and a new run"
-    ADD_NEW_RUN = "add a new run"
     ADD_NEW_RUN_GO = "add a new run to go on"
     ADD_RUN_AGAIN_UNDER_ANOTHER = "add the run again under another name, or once the other one is removed"
     ALLOWS_NO_FURTHER = "{state} and {must}: {limit} allows no further {what}{until}"
@@ -34,7 +33,6 @@ class RolloutText(TextTable):
     CLUSTER_COUNT_INITIALIZED_UPDATERUN_OUTDATED = "the cluster count initialized in the updateRun is outdated, latest: {count}, recorded: {policy_observed_cluster_count}"
     CLUSTER_DELETED_NOT_FOUND_DELETING = "the cluster `{fresh}` to be deleted is not found in the deleting stage"
     CLUSTER_NOT_ANSWER = "the cluster does not answer; a later run updates it"
-    CLUSTER_NOT_ANSWER_LATER_RUN = "the cluster does not answer; a later run looks at it again"
     CLUSTER_NO_LONGER_PICKED = "the cluster is no longer picked"
     CLUSTER_OVERRIDES_DEPEND_CHANGED = "what its overrides depend on of the cluster has changed"
     CONCURRENT_RUNS_MUST_IDENTICAL_STRATEGIES = (
@@ -92,7 +90,6 @@ class RolloutText(TextTable):
     NOT_UPDATED_MAXFAILURES_LETS_RUN = "it is not updated, and maxFailures {max_failures} lets the run go on without it"
     NO_CLUSTER_ANYTHING_GO_BACK = "no cluster had anything to go back to"
     NO_CLUSTER_RUN_STARTS_NOW = "no cluster of the run starts now"
-    NO_CLUSTER_RUN_STARTS_NOW_2 = ": no cluster of the run starts now"
     NO_CLUSTER_UPDATED = "no cluster was updated"
     NO_LONGER_PICKED = "{left} {verb} no longer picked: waits for a run that takes the placement off"
     NO_LONGER_PICKED_NOT_CLEARED = "is no longer picked and not cleared yet"
@@ -121,7 +118,6 @@ class RolloutText(TextTable):
     RUN_INITIALIZED_WAITS_SPEC_STATE = "run {} is initialized and waits for spec.state Run"
     RUN_MESSAGE = "run {run}: {message}"
     RUN_NEEDS_LEAST_ONE_CLUSTER = "a run needs at least one cluster"
-    RUN_NO_CLUSTER_RUN_STARTS = "run {run}: no cluster of the run starts now"
     RUN_ROLLS_BACK = "run {run} rolls back: {why}"
     RUN_ROLLS_BACK_2 = "run {run} rolls back: {run_2}{stuck}"
     RUN_ROLLS_BACK_AGAIN_INSTEAD = "run {run} rolls back: {snapshot} again instead of snapshot {failed}"

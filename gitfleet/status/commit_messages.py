@@ -103,7 +103,7 @@ def _of_fault(fields: Mapping[str, JsonValue]) -> str:
 
 def _of_cluster(fields: Mapping[str, JsonValue]) -> str:
     if fields["state"] == "left":
-        return f" left the fleet, {_left_there(fields.get('objects'))}"
+        return StatusText.LEFT_FLEET(count=fields.get("objects", 0))
     return f": {fields['state']}"
 
 
@@ -124,13 +124,3 @@ def _of_run(event: Event) -> str:
             return f"stage {fields['stage']}: {event.cluster} {fields['phase']}"
         case _:
             return f"stage {fields['stage']} {fields.get('phase', event.type)}{message}"
-
-
-def _left_there(count: JsonValue) -> str:
-    match count:
-        case None:
-            return StatusText.NO_OBJECT_OURS_STAYS()
-        case 1:
-            return StatusText.OBJECT_STAYS()
-        case _:
-            return StatusText.OBJECTS_STAY(count=count)

@@ -75,7 +75,7 @@ def test_what_was_placed_stays_and_is_told_with_its_number() -> None:
     ]
     assert {(e.placement, e.fields["objects"]) for e in played.events("released")} == {("everywhere", 2), ("pair", 1)}
     assert not played.events("removed")
-    assert any(s.startswith("us-1 left the " + StatusText.OBJECTS_STAY(count="fleet, 3")) for s in played.subjects(60))
+    assert any(s.startswith(f"us-1{StatusText.LEFT_FLEET(count=3)}") for s in played.subjects(60))
 
 
 def test_a_cluster_that_joins_again_is_a_new_cluster() -> None:

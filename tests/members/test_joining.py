@@ -88,7 +88,7 @@ def test_a_cluster_that_is_to_be_cleared_loses_what_was_placed_and_nothing_else(
     assert played.live("a", "Namespace", "default") is not None
     assert [e.cluster for e in played.events("removed")] == ["a"]
     assert [e.fields for e in played.events("cluster", cluster="a", state="left")] == [{"state": "left"}]
-    assert any(s.startswith("a left the fleet, " + StatusText.NO_OBJECT_OURS_STAYS()) for s in played.subjects(60))
+    assert any(s.startswith(f"a{StatusText.LEFT_FLEET(count=0)}") for s in played.subjects(60))
     assert set(played.state.clusters) == {"b"}
     assert set(played.state.inventory) == {"b"}
 

@@ -69,9 +69,8 @@ SENTENCES: list[tuple[str, dict[str, Any], str]] = [
     ("applied", {"action": "create"}, ""),
 ]
 OF_THE_FLEET: list[tuple[str, dict[str, Any], str]] = [
-    ("cluster", {"state": "left"}, ("a left the fleet, " + StatusText.NO_OBJECT_OURS_STAYS())),
-    ("cluster", {"state": "left", "objects": 1}, ("a left the fleet, " + StatusText.OBJECT_STAYS())),
-    ("cluster", {"state": "left", "objects": 7}, ("a left the " + StatusText.OBJECTS_STAY(count="fleet, 7"))),
+    ("cluster", {"state": "left"}, f"a{StatusText.LEFT_FLEET(count=0)}"),
+    ("cluster", {"state": "left", "objects": 7}, f"a{StatusText.LEFT_FLEET(count=7)}"),
     ("cluster", {"state": "unhealthy"}, "a: unhealthy"),
     (
         "fault",

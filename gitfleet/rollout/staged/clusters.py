@@ -184,7 +184,7 @@ def _follow(work: Pass, spec: Stage, stage: StageStatus, cluster: ClusterUpdate)
         return _soaked(work, spec, cluster, binding)
     cluster = observed_unhealthy(cluster, work.now)
     if spec.unreachable is Unreachable.SKIP and is_silent(work, name):
-        return work.cluster(cluster, ClusterEvent.SKIP, RolloutText.CLUSTER_NOT_ANSWER_LATER_RUN())
+        return work.cluster(cluster, ClusterEvent.SKIP, RolloutText.CLUSTER_NOT_ANSWER())
     remaining = until_stuck(work, spec, cluster, binding)
     if remaining < timedelta(0) or (spec.unreachable is Unreachable.FAIL and is_silent(work, name)):
         work.stuck.append(name)
@@ -294,7 +294,8 @@ def delete_stage(work: Pass, stage: StageStatus, *, stopping: bool) -> StageStat
     pending = [c.cluster for c in stage.clusters if cluster_phase(c) is ClusterPhase.PENDING]
     waiting = list(gate.frozen) if may_start else pending
     if not may_start:
-        work.blocked.update(dict.fromkeys(pending, RolloutText.RUN_NO_CLUSTER_RUN_STARTS(run=work.name)))
+        why = f"run {work.name}: {RolloutText.NO_CLUSTER_RUN_STARTS_NOW()}"
+        work.blocked.update(dict.fromkeys(pending, why))
     block_frozen(work, f"in stage {stage.name}", gate.frozen, idle=not is_updating(stage))
     clusters = tuple(c if c.cluster in waiting else _deleted(work, c, gate) for c in stage.clusters)
     stage = replace(stage, clusters=clusters)

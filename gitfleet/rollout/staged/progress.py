@@ -248,7 +248,7 @@ def _stopped(work: Pass, spec: Stage, stage: StageStatus) -> StageStatus:
 def _block_stage(work: Pass, stage: StageStatus) -> None:
     """The clusters of a stage whose turn has not come."""
     why = (
-        RolloutText.NO_CLUSTER_RUN_STARTS_NOW_2()
+        f": {RolloutText.NO_CLUSTER_RUN_STARTS_NOW()}"
         if stage.start_time
         else RolloutText.NOT_STARTED_STAGE_YET(stage=stage.name)
     )

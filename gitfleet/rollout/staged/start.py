@@ -91,7 +91,7 @@ def check_unchanged(request: RunRequest, record: PlacementRecord) -> None:
         raise BadInput(RolloutText.APPLYSTRATEGY_UPDATERUN_OUTDATED(), hint=_NEW_RUN)
     if snapshot_for(request.run, record) is None:
         index = status.resource_snapshot_index_used
-        raise BadInput(RolloutText.STATE_BRANCH_LOST_RESOURCE_SNAPSHOT(index=index), hint=RolloutText.ADD_NEW_RUN())
+        raise BadInput(RolloutText.STATE_BRANCH_LOST_RESOURCE_SNAPSHOT(index=index), hint=_NEW_RUN)
     if frozen(status):
         return
     policy = _scheduled_policy(request, record)
