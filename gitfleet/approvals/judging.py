@@ -54,12 +54,8 @@ def judge(
         condition = find_condition(approval.conditions, APPROVED)
         if condition is None or condition.status is Status.UNKNOWN:
             continue
-        if (approval.parent_run, approval.target_stage) not in ((None, None), request.stage):
-            faults.append(fault_of(approval, ApprovalsText.ANOTHER_REQUEST(asked=request.name, digest=_SPEC)))
-        elif approval.digest not in (None, request.digest):
-            faults.append(fault_of(approval, ApprovalsText.ANOTHER_REQUEST(asked=request.name, digest=_DIGEST)))
-        elif approval.snapshot_index not in (None, request.snapshot):
-            faults.append(fault_of(approval, _another_snapshot(request)))
+        if another := _of_another(approval, request):
+            faults.append(fault_of(approval, another))
         elif condition.status is Status.FALSE:
             return Verdict(answer=condition, faults=tuple(faults))
         else:
@@ -163,7 +159,14 @@ def _giver(facts: ApprovalFacts) -> tuple[str, ApprovalCommit | None] | str:
     return "somebody", next(iter(written_first), None)
 
 
-def _another_snapshot(request: Asked) -> str:
-    return ApprovalsText.ANOTHER_SNAPSHOT_WHOSE_RUN_ROLLS(
-        asked=request.name, snapshot=request.snapshot, snapshot_2=_SNAPSHOT
-    )
+def _of_another(approval: Approval, request: Asked) -> str:
+    """How an approval says that it is for another request; "" where it does not."""
+    if (approval.parent_run, approval.target_stage) not in ((None, None), request.stage):
+        return ApprovalsText.ANOTHER_REQUEST(asked=request.name, digest=_SPEC)
+    if approval.digest not in (None, request.digest):
+        return ApprovalsText.ANOTHER_REQUEST(asked=request.name, digest=_DIGEST)
+    if approval.snapshot_index not in (None, request.snapshot):
+        return ApprovalsText.ANOTHER_SNAPSHOT_WHOSE_RUN_ROLLS(
+            asked=request.name, snapshot=request.snapshot, snapshot_2=_SNAPSHOT
+        )
+    return ""
