@@ -26,12 +26,10 @@ from gitfleet.model.removals import RemovalGate
 from gitfleet.model.state import FleetState
 from gitfleet.reconcile import Memo, decide, plan_operations, settle
 from gitfleet.reconcile.later_steps import remaining_operations, when_rolled_out
-from gitfleet.rollout.texts import RolloutText
 from gitfleet.status.texts import StatusText
 from tests.apply.test_plan_apply import live, owned
 from tests.gates import OPEN
-from tests.reconcile.test_evictions import of as eviction
-from tests.reconcile.test_placements import LATER, MEMBERS, SPACE, Pass, begun, failure, frozen, rolled_out, settled
+from tests.reconcile.test_placements import LATER, MEMBERS, SPACE, Pass, begun, failure, rolled_out, settled
 from tests.reconcile.test_runs import asked, known
 from tests.removals.fleets import CLUSTERS, SHOP, WEB, config_map, fleet, placed
 from tests.rollout.builders import NOW
@@ -75,14 +73,6 @@ def live_of(state: FleetState, cluster: str) -> dict[ObjectKey, LiveObject | Non
         key: LiveObject(key, {"metadata": {"uid": entry.uid, "resourceVersion": "1"}})
         for key, entry in state.inventory[cluster].items()
     }
-
-
-def test_a_pass_over_nothing_decides_nothing() -> None:
-    inputs = Inputs(desired=EMPTY, before=FleetState(observed_commit="d"), observations={}, now=NOW)
-    decision, memo = decide(inputs, Memo())
-    assert (decision.after, decision.works, decision.wake_at) == (inputs.before, {}, None)
-    again, _ = decide(replace(inputs, now=NOW + timedelta(1)), memo)
-    assert again.after == decision.after
 
 
 def observed(*clusters: str, **live: Any) -> dict[str, ClusterObservation]:
@@ -129,13 +119,6 @@ def test_a_restored_state_names_the_command_that_continues() -> None:
     assert decision.after.restored == "abc"
 
 
-def test_an_eviction_that_a_freeze_holds_is_said() -> None:
-    objects = {"evictions": {"e": eviction("e", cluster="c1")}, **frozen()}
-    decision, _ = decide(given(settled().write(objects=objects)), Memo())
-    (said,) = decision.waiting
-    assert said.startswith("eviction e of web from c1 waits: frozen by")
-
-
 def test_what_cannot_be_rendered_or_run_is_noted_with_the_time() -> None:
     """A placement whose snapshot is broken, and a run of a placement that there is not, beside a broken strategy."""
     record = settled().record()
@@ -157,13 +140,6 @@ def test_what_cannot_be_rendered_or_run_is_noted_with_the_time() -> None:
     ]
     decided, _, _ = plan_operations(decision, {}, memo)
     assert set(decision.failures) <= set(decided.failures)
-
-
-def test_a_run_of_a_placement_that_there_is_not_ends() -> None:
-    lost = known("lost", placement_name="gone")
-    rests = settled().write(objects={"runs": {lost.key: asked("lost", placement_name="gone")}})
-    decision, _ = decide(given(replace(rests, before=replace(rests.before, runs={lost.key: lost}))), Memo())
-    assert RolloutText.PARENT_PLACEMENT_NOT_FOUND() in decision.after.runs[lost.key].status.conditions[-1].message
 
 
 def test_what_is_about_to_be_done_is_written_down_first() -> None:
@@ -258,11 +234,3 @@ def test_what_the_fleet_leaves_alone_is_no_difference_at_any_step(
     outcome = Outcome(operation=update, ok=True, code=OutcomeCode.APPLIED, live=changed)
     state, _ = settle(decided, (update,), (outcome,), LATER, Memo())
     assert state.inventory["c1"][VALUE.key].shape_digest == shape(VALUE, changed)
-
-
-def test_what_cannot_be_planned_is_noted() -> None:
-    no_body: Any = None
-    decision, memo = decide(given(begun().then(), observations=observed("c1", "c2")), Memo())
-    odd = observed("c1", live={SPACE.key: LiveObject(SPACE.key, no_body), A.key: None})
-    decided, _, _ = plan_operations(decision, odd, memo)
-    assert decision.failures == () and {one.subject.cluster for one in decided.failures} == {"c1"}

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import Origin
 from gitfleet.api.overrides import JsonPatch
 from gitfleet.api.runs import ClusterUpdate, RunStatus, StageStatus
@@ -177,10 +176,3 @@ def test_a_patch_is_named_by_its_place() -> None:
     ((item, (location, _)),) = foreseen(of_overrides(override("o", SETTINGS, *rules, ns="web")))
     assert (item.label, item.origin.path) == ("ResourceOverride/web/o", "overrides/o.yaml")
     assert location == ("spec", "policy", "overrideRules", 1, "jsonPatchOverrides", 1, "path")
-
-
-def test_a_cluster_that_is_gone_is_passed_over() -> None:
-    decision = of_overrides(override("o", SETTINGS, rule(patch("replace", "/data/b")), ns="web"))
-    only = {"west": MemberCluster(name="west")}
-    assert len(told(replace(decision, after=replace(decision.after, clusters=only)))) == 1
-    assert told(replace(decision, after=replace(decision.after, clusters={}))) == []

@@ -14,10 +14,8 @@ from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.runs import ClusterUpdate, RunRecord, StageStatus
 from gitfleet.api.strategies import RolloutStrategy, RolloutStrategyType
-from gitfleet.api.values import NamespacedName
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
-from gitfleet.model.failures import Subject
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import Create, Delete, Update
 from gitfleet.model.removals import WantedObjects
@@ -28,7 +26,6 @@ from gitfleet.reconcile import Memo
 from gitfleet.reconcile.later_steps import remaining_operations, when_rolled_out, with_namespaces
 from gitfleet.rollout import staged
 from tests.gates import OPEN
-from tests.reconcile.test_placements import failure
 from tests.reconcile.test_runs import asked, known
 from tests.removals.fleets import CLUSTERS, SHOP, WEB, config_map, fleet, placed, with_web
 from tests.rollout.builders import NOW
@@ -130,37 +127,6 @@ def test_a_rollout_that_is_held_ends_with_the_newest_snapshot(
     assert found.failures == () and found.after.inventory == BEFORE.inventory
 
 
-def test_what_failed_and_what_was_decided_goes_along() -> None:
-    failed = (failure(Subject.of_placement(SHOP)),)
-    given = decision(NEW, failures=failed, plans={WEB: held(NEW.placements[WEB])}, waiting=("x",))
-    found = when_rolled_out(given, Memo())
-    assert found.failures == failed
-    assert (found.waiting, found.plans, found.inputs) == (given.waiting, given.plans, given.inputs)
-
-
-def test_overrides_are_those_of_the_commit() -> None:
-    """The override takes the namespace, and so all that is in it, from every cluster."""
-    one, new = override("gone", SPACE, rule(delete=True)), newer(A, SPACE, B)
-    desired = Desired(commit="d", objects={"overrides": {one.override.key: one.override}})
-    after = replace(new, overrides={one.override.key: (one,)})
-    plans = {WEB: held(NEW.placements[WEB])}
-    found = when_rolled_out(decision(after, desired=desired, plans=plans), Memo())
-    assert [b.cluster_resource_overrides for b in found.after.placements[WEB].bindings] == [(one.reference,)] * 2
-    assert {m.key.name for works in found.works.values() for w in works for m in w.manifests} == {"s"}
-    assert when_rolled_out(decision(after, plans=plans), Memo()).after.placements[WEB].bindings[0] == replace(
-        new.placements[WEB].bindings[0], resource_snapshot="web-1-snapshot"
-    )
-
-
-def test_what_cannot_be_rendered_is_noted_and_the_others_are() -> None:
-    broken: Any = None
-    shop = NEW.placements[SHOP]
-    after = replace(NEW, placements={**NEW.placements, SHOP: replace(shop, bindings=broken)})
-    found = when_rolled_out(decision(after, plans={WEB: held(NEW.placements[WEB])}), Memo())
-    assert {one.subject.kind for one in found.failures} == {"ClusterResourcePlacement"}
-    assert tuple(has(found)) == ALL and {w.placement for w in found.works["c2"]} == {WEB}
-
-
 def test_a_cluster_that_does_not_answer_has_what_is_recorded() -> None:
     lost = ClusterObservation(cluster="c1", reachable=False, error="no route")
     work = Work(placement=WEB, cluster="c1", generation=1, snapshot="web-0-snapshot", manifests=(A,))
@@ -257,15 +223,6 @@ def test_a_run_brings_its_overrides_and_leaves_what_is_not_picked() -> None:
     gone = tuple(replace(b, state=BindingState.UNSCHEDULED) for b in web.bindings)
     state = with_web(state, replace(state.placements[WEB], bindings=gone))
     assert when_rolled_out(decision(state), Memo()).after.placements[WEB].bindings == gone
-
-
-def test_a_run_that_fell_back_moves_nothing_more() -> None:
-    back = replace(run("go", "c1", "c2"), key=NamespacedName("", "go"))
-    mark = builders.condition("RolledBack", "False", "UpdateRunRollingBack")
-    fallen = replace(back, status=replace(back.status, conditions=(mark,)))
-    for one, left in ((back, ALL), (fallen, PICKED if fallen.fell_back else ALL)):
-        state = replace(changed(NEW, strategy=EXTERNAL), runs={one.key: one})
-        assert tuple(has(when_rolled_out(decision(state), Memo()))) == left
 
 
 def spaces(*manifests: Manifest, **clusters: Mapping[str, str] | None) -> Decision:

@@ -14,7 +14,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import RolloutStrategy
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import PlacementRecord
-from gitfleet.reconcile.pins import Followed, followed, kept_by, pin_warnings, pins_of, with_pin
+from gitfleet.reconcile.pins import Followed, followed, pin_warnings, with_pin
 from gitfleet.reconcile.texts import ReconcileText
 from tests.rollout.builders import NOW
 from tests.rollout.run_trials import record, snapshot
@@ -125,14 +125,3 @@ def test_a_pin_is_a_warning(pin: Pin, of: PlacementRecord | None, message: str |
         ]
         assert found == ([(*place, "Pin/web", "", message, "warning")] if message is not None else [])
     assert [fault.message for fault in pin_warnings(wanted(PIN), {})] == [NONE_AT_ALL]
-
-
-def test_a_pin_is_known_by_its_placement_and_keeps_its_snapshot() -> None:
-    assert pins_of(wanted(PIN)) == {WEB: PIN}
-    assert kept_by(ROLLING, PIN) == {"web-0-snapshot"}
-    assert kept_by(ROLLING, None) == kept_by(ROLLING, replace(PIN, snapshot=7)) == frozenset()
-
-
-def test_every_pin_has_its_warning() -> None:
-    other = replace(PIN, name="gone", placement=PlacementKey("", "gone"))
-    assert [fault.object for fault in pin_warnings(wanted(other, PIN), {WEB: ROLLING})] == ["Pin/web"]

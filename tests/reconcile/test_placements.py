@@ -12,10 +12,8 @@ import pytest
 
 from gitfleet import observe, schedule
 from gitfleet.api.bindings import Binding, BindingState
-from gitfleet.api.clusters import MemberCluster, Taint
+from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Status
-from gitfleet.api.faults import LastGood
-from gitfleet.api.fleet import FleetConfig, ListedPlugin, RemovalSettings
 from gitfleet.api.freeze_files import FREEZES, Freeze
 from gitfleet.api.freezes import FreezeScope
 from gitfleet.api.inventory import InventoryEntry
@@ -37,7 +35,7 @@ from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.reconcile.placements import Decided, PlacementsMemo, decide_placements, settle_placement
 from gitfleet.reconcile.runs import Beside
-from gitfleet.reconcile.shared import Shared, SharedMemo, prepare, with_settings
+from gitfleet.reconcile.shared import Shared, SharedMemo, prepare
 from gitfleet.rollout import owners_of
 from gitfleet.rollout.texts import RolloutText
 from gitfleet.snapshots.texts import SnapshotsText
@@ -275,17 +273,6 @@ def test_the_time_of_a_pass_is_that_of_its_conditions_and_of_what_plugins_see() 
         assert len(replace(begun(), now=now).then(profile=plugin).record().bindings) == chosen
 
 
-def test_the_profile_of_the_fleet_schedules_and_what_it_gave_lasts() -> None:
-    tolerant = FleetConfig(scheduler_plugins=(ListedPlugin(name="TaintToleration", enabled=False),))
-    tainted = {name: replace(one, taints=(Taint("k"),)) for name, one in MEMBERS.items()}
-    given = begun().with_clusters(**tainted)
-    assert given.then().record().bindings == ()
-    first = given.write(objects={"fleetconfigs": {"fleet": tolerant}}).then()
-    assert [b.cluster for b in first.record().bindings] == ["c1", "c2"]
-    rests = first.with_record(bindings=tuple(map(available, first.record().bindings))).then().then()
-    assert rests.decide().decided[WEB] is rests.memo.decided[WEB]
-
-
 def test_what_was_scheduled_is_scheduled_once() -> None:
     first = begun().then()
     assert first.then().record().schedule_key == first.record().schedule_key != ""
@@ -309,15 +296,6 @@ def test_snapshots_that_a_pin_or_a_run_names_stay_beyond_the_limit() -> None:
         assert [one.index for one in grown.record().resource_snapshots] == left
 
 
-def test_what_an_override_sees_of_a_cluster_is_kept_in_the_binding() -> None:
-    east = override("east", SPACE, rule(JsonPatch("add", "/metadata/labels", {"tier": "east"}), region="eu"))
-    labelled = settled().with_clusters(c1=replace(MEMBERS["c1"], labels={"region": "eu"}))
-    found = labelled.write(objects={"overrides": {east.override.key: east.override}}).then()
-    assert [(b.cluster_resource_overrides, b.override_labels) for b in found.record().bindings] == [
-        ((east.reference,), (("region", "eu"),)), ((), ())
-    ]  # fmt: skip
-
-
 def test_a_removal_that_nothing_asks_for_is_taken_back_and_one_of_a_leaving_cluster_begins() -> None:
     back = settled().with_binding(1, deleting=NOW).decide().decided[WEB]
     assert states(back.record) == states(settled().record())
@@ -335,11 +313,6 @@ def test_what_cannot_be_decided_stays_as_it_is() -> None:
     assert found.decided[WEB] == Decided(both.record()) and found.decided[WEB].record is both.record()
     assert [one.subject for one in failures.found] == [Subject.of_placement(WEB)]
     assert found.decided[SHOP].record is both.record(SHOP)
-
-
-def test_a_new_placement_that_cannot_be_decided_has_an_empty_record() -> None:
-    failures = Failures([failure(Subject.of_placement(WEB))])
-    assert begun().decide(failures).decided == {WEB: Decided(PlacementRecord(placement=PLACEMENT))}
 
 
 EXTERNAL = RolloutStrategy(type=RolloutStrategyType.EXTERNAL)
@@ -458,15 +431,6 @@ def test_a_settled_placement_is_gone_when_nothing_of_it_is_left(deleting: dateti
     assert [c.last_transition_time for c in seen.conditions if c.status is Status.FALSE] == [LATER]
 
 
-def test_a_binding_is_in_force_again_when_its_cluster_comes_back() -> None:
-    """Though it is picked no more: it is scheduled again."""
-    left = settled().with_clusters(c2=replace(MEMBERS["c2"], deleting=NOW))
-    left = left.with_binding(1, state=BindingState.UNSCHEDULED, deleting=NOW)
-    back = left.decide(clusters=MEMBERS, index=settled().shared().index).decided[WEB].record
-    assert [gone for _, _, gone in states(back)] == [False, False]
-    assert [gone for _, _, gone in states(left.decide().decided[WEB].record)] == [False, True]
-
-
 def test_what_placements_share_is_what_their_runs_see() -> None:
     bad = Quarantine(name="q", placement=WEB, digest="d", reason="it burns")
     before = replace(settled().before, overrides={FRONT.override.key: (FRONT,)})
@@ -511,50 +475,6 @@ def test_a_pass_takes_over_what_the_one_before_prepared() -> None:
     assert first.payload_memo is not None and first.disturbed == {SHOP: frozenset()}
     assert dict(again.digests) == {WEB: ((), b"")} and again.profile is profile
     assert (again.evictions, again.gates.pins, again.gates.quarantines) == ({}, {}, {})
-
-
-def test_an_override_that_is_gone_is_kept_while_a_binding_names_it() -> None:
-    named = settled().with_binding(cluster_resource_overrides=(FRONT.reference,))
-    for given, kept in ((named, (FRONT,)), (settled(), ())):
-        given = replace(given, before=replace(given.before, overrides={FRONT.override.key: (FRONT,)}))
-        assert given.shared().every_override == kept and given.shared().overrides == ()
-
-
-def test_what_cannot_be_prepared_is_noted_and_the_rest_is() -> None:
-    """A cluster whose heartbeat has no time zone, and an override that cannot be read."""
-    odd = builders.cluster("c1").status.agent
-    assert odd is not None
-    naive = replace(odd, last_received_heartbeat=NOW.replace(tzinfo=None))
-    broken = replace(MEMBERS["c1"], status=replace(MEMBERS["c1"].status, agent=naive))
-    no_rules: Any = 7
-    unusable = replace(FRONT.override, rules=no_rules)
-    rests = settled().write(objects={"overrides": {FRONT.override.key: unusable}})
-    before = replace(rests.before, overrides={FRONT.override.key: (FRONT,)})
-    inputs = Inputs(desired=rests.wanted, before=before, observations={}, now=NOW)
-    no_body: Any = None
-    inputs = replace(inputs, desired=replace(rests.wanted, payload=(SPACE, replace(A, body=no_body))))
-    failures = Failures()
-    made = prepare(inputs, {**MEMBERS, "c1": broken}, rests.shared().profile, {}, SharedMemo(), failures)
-    assert {str(one.subject) for one in failures.found} == {
-        "MemberCluster c1", "ClusterResourceOverride front", "ConfigMap web/a"
-    }  # fmt: skip
-    assert [one.verdict for one in made.index.eligibilities] == ["health-unknown", "eligible"]
-    assert made.every_override == (FRONT,)
-
-
-def test_the_settings_of_a_commit_go_into_the_state() -> None:
-    plugin = ListedPlugin(name="TaintToleration")
-    config = FleetConfig(scheduler_plugins=(plugin,), removals=RemovalSettings(max_percent=7))
-    good = {"a.yaml": (LastGood(blob="b", documents=(0,)),)}
-    wanted = replace(settled().write(objects={**frozen(), "fleetconfigs": {"fleet": config}}).wanted, last_good=good)
-    assert with_settings(settled().before, wanted) == replace(
-        settled().before,
-        observed_commit="e",
-        scheduler_plugins=(plugin,),
-        removal_settings=RemovalSettings(max_percent=7),
-        freezes=wanted.freezes,
-        last_good=good,
-    )
 
 
 def test_a_placement_takes_over_what_its_owner_selects_no_more() -> None:

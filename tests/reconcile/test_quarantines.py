@@ -17,7 +17,7 @@ from gitfleet.api.values import NamespacedName
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
-from gitfleet.reconcile.quarantines import in_force, left_by, recorded, with_quarantines
+from gitfleet.reconcile.quarantines import left_by, recorded, with_quarantines
 from gitfleet.rollout.staged import advance_run
 from gitfleet.rollout.texts import RolloutText
 from tests.rollout.builders import NOW
@@ -94,15 +94,6 @@ def run(name: str, minute: int) -> RunRecord:
     """A run as it was at a minute."""
     begun = NOW + timedelta(minutes=minute)
     return RunRecord(key=NamespacedName("", name), placement_name="web", strategy_name="all", created=begun)
-
-
-def test_what_holds_is_known_by_placement_and_digest() -> None:
-    shop = of_run("hash-7", SHOP)
-    lifted = replace(of_run("hash-8"), lifted=True)
-    assert in_force(wanted(B, LIFTS), named(shop, lifted, RUN)) == {
-        WEB: {"hash-2": kept(B, since=None)} | {"hash-8": replace(lifted, lifted=False)},
-        SHOP: {"hash-7": shop},
-    }
 
 
 def test_a_run_that_begins_to_roll_back_quarantines_its_content_once() -> None:

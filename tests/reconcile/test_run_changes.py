@@ -9,7 +9,7 @@ import pytest
 
 from gitfleet.api.conditions import Status
 from gitfleet.api.objects import ObjectKey, Origin
-from gitfleet.api.runs import ClusterUpdate, Former, RunRecord, RunStatus, StageStatus
+from gitfleet.api.runs import ClusterUpdate, RunRecord, RunStatus, StageStatus
 from gitfleet.api.snapshots import DocumentRef, ResourceSnapshot
 from gitfleet.api.values import NamespacedName
 from gitfleet.model.approvals import Change
@@ -82,19 +82,6 @@ def test_a_change_begins_at_what_clusters_had(
     paths = tuple(f"resources/{number}.yaml" for number in files)
     assert resources == Change(commit=f"c{index or 3}", after=after, paths=paths)
     assert own == Change(after=after, paths=())
-
-
-def test_what_a_cluster_had_before_the_run_counts() -> None:
-    update = ClusterUpdate(cluster="c0", former=Former(resource_snapshot="web-1-snapshot"))
-    run = replace(known("a"), status=RunStatus(stages=(StageStatus(name="all", clusters=(update,)),)))
-    assert changes(run, has(*named(3)), Desired(commit="d"))[0].after == "c1"
-
-
-def test_without_a_snapshot_the_own_files_of_the_run_are_all_that_is_known() -> None:
-    run = asked("a", resource_snapshot_index="7", origin=Origin("runs/a.yaml", 1))
-    wanted = commit(run)
-    for of in (None, has()):
-        assert changes(known("a", resource_snapshot_index="7"), of, wanted) == (Change(paths=("runs/a.yaml",)),)
 
 
 def test_the_own_files_of_a_run() -> None:

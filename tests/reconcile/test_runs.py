@@ -114,16 +114,6 @@ def test_the_runs_of_a_commit(
     assert found.states == {run.key: state for run, state in zip(records, states, strict=True)}
 
 
-def test_the_requests_of_runs_that_are_forgotten_are_forgotten() -> None:
-    mine, other, ours = requested("a-all", "a"), requested("b-all", "b"), requested("a-all", "a", "shop")
-    found = runs_of(inputs(commit(asked("a")), known("a"), known("b"), requests=(mine, other, ours)))
-    assert found.requests == {mine.key: mine}
-    every = Runs(requests={one.key: one for one in (mine, other, ours)})
-    assert every.requests_of(asked("a")) == {mine.key: mine}
-    assert every.requests_of(asked("a", "shop")) == {ours.key: ours}
-    assert every.requests_of(asked("c")) == {}
-
-
 @pytest.mark.parametrize(
     ("namespace", "path", "object_", "hides"),
     [
@@ -146,12 +136,6 @@ def test_a_run_whose_strategy_cannot_be_read_says_where_the_error_is(
 
 
 OVER = replace(known("over"), status=staged.new_run(asked("over", began_elsewhere="is over"), NOW).status)
-
-
-def test_unfinished_runs_are_in_the_order_in_which_they_were_seen() -> None:
-    every = (fresh("a"), known("z"), known("b"), OVER, known("s", placement_name="shop"), known("n", "web"))
-    runs = Runs(records={run.key: run for run in every})
-    assert [run.key.name for run in runs.unfinished(WEB)] == ["b", "z", "a"]
 
 
 def test_runs_keep_the_snapshots_that_they_roll_out_and_those_that_they_replaced() -> None:
@@ -225,40 +209,6 @@ def test_runs_advance_one_after_the_other_and_see_those_before_them() -> None:
     assert [run.key.name for run in after.runs] == ["one", "mid", "three"]
     assert unfinished(other="mid", strategy_name="all") in told(after.runs[0]), "one that comes later counts, too"
     assert after.runs[1].finished and told(after.runs[2]) == "UpdateRunStarted", "one that has just ended does not"
-
-
-def test_what_waits_and_what_asks_is_in_the_plan() -> None:
-    gates = (stage(before_tasks=(APPROVAL,)),)
-    shared = beside(commit(asked("one"), all=gates), known("one"))
-    after = advance(WEB, record(scheduled("a")), SCHEDULED, shared, Failures())
-    assert after.plan is not None
-    sentence = RolloutText.RUN_WAITS_STAGE_APPROVAL(
-        run="one",
-        side="before",
-        stage="all",
-        key=RolloutText.GITFLEET_APPROVE_WRITES_ONE(why="one-before-all", run="one", stage="all"),
-    )
-    assert (after.plan.asks, after.plan.waiting, after.plan.clock) == ((sentence,), (), None)
-    assert list(after.requests) == [NamespacedName("", "one-before-all")]
-    waits = advance(WEB, record(scheduled("a")), None, shared, Failures())
-    assert waits.plan is not None and waits.plan.asks == (
-        ("run one waits: " + RolloutText.PLACEMENT_NOT_SCHEDULED_YET()),
-    )
-    assert waits.plan.up_to_date == ("a",)
-
-
-def test_a_run_that_cannot_be_advanced_stays_as_it_is() -> None:
-    failures = Failures()
-    request = requested("one-all", "one")
-    shared = beside(commit(asked("one"), asked("two"), all=ALL), known("one"), fresh("two"))
-    runs = replace(shared.runs, requests={request.key: request}, states={NamespacedName("", "two"): RunState.RUN})
-    bindings = had("a")
-    after = advance(WEB, record(*bindings), SCHEDULED, replace(shared, runs=runs), failures)
-    assert [told(run) if run.status.conditions else "" for run in after.runs] == ["", "UpdateRunStarted"]
-    assert after.requests == {request.key: request}
-    assert [(failure.subject.kind, failure.subject.name) for failure in failures.found] == [
-        ("ClusterStagedUpdateRun", "one")
-    ]
 
 
 def test_runs_of_placements_that_there_are_not_end() -> None:
@@ -411,23 +361,6 @@ def test_what_a_run_sees_beside_its_record() -> None:
         assert bound_to.override_labels == ((("region", "eu"),) if references else ())
 
 
-def test_a_run_takes_the_overrides_of_the_snapshot_that_it_rolls_out() -> None:
-    """Of which it alone has what the override is for."""
-    documents = snapshot(NAMESPACE).documents
-    of = record(*had("a"))
-    first, second = of.resource_snapshots
-    of = replace(of, resource_snapshots=(replace(first, documents=documents, manifests=(NAMESPACE,)), second))
-    everywhere = override("front", NAMESPACE, rule())
-    for index, references in (("0", ("front-0",)), ("1", ())):
-        desired = commit(asked("one", resource_snapshot_index=index), all=ALL)
-        run, _, _ = plan_of(of, desired, known("one", resource_snapshot_index=index), overrides=(everywhere,))
-        assert run.status.stages[0].clusters[0].cluster_resource_overrides == references
-    deletes, desired = override("gone", NAMESPACE, rule(delete=True)), commit(asked("one"), all=ALL)
-    of = replace(of, resource_snapshots=(first, replace(second, documents=documents, manifests=(NAMESPACE,))))
-    run, _, _ = plan_of(of, desired, known("one"), overrides=(deletes,), every_override=(deletes,))
-    assert run.status.stages[0].clusters[0].cluster_resource_overrides == ("gone-0",)
-
-
 def test_a_run_that_rolls_back_gives_the_overrides_that_there_were_with_their_labels() -> None:
     seen, _ = two_runs()
     bindings = tuple(replace(b, cluster_resource_overrides=("front-0",)) for b in had("ab"))
@@ -460,13 +393,6 @@ def test_a_strategy_with_errors_is_waited_for() -> None:
         assert (plan.waiting, bool(plan.asks)) == ((), bool(where))
         assert where in " ".join(plan.asks)
         assert (part(RolloutText.REFERENCED_UPDATESTRATEGY_NOT_FOUND) in told(run)) is not bool(where)
-
-
-def test_a_run_of_a_snapshot_that_there_is_not_is_refused() -> None:
-    run = known("one", resource_snapshot_index="7")
-    desired = commit(asked("one", resource_snapshot_index="7"), all=ALL)
-    missing = RolloutText.NO_RESOURCESNAPSHOTS_INDEX(index="7", placement="web")
-    assert missing in told(plan_of(record(*had("ab")), desired, run)[0])
 
 
 def test_two_runs_of_one_pass_remember_what_a_cluster_had_before_both() -> None:

@@ -14,12 +14,11 @@ from gitfleet.api.clusters import AgentStatus, MemberCluster, Taint
 from gitfleet.api.conditions import Status
 from gitfleet.api.placements import PlacementPolicy
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.schedule import BindingDigests, index_fleet, schedule, schedule_key
+from gitfleet.schedule import index_fleet, schedule, schedule_key
 from gitfleet.schedule.cluster_set import ascending, descending, first_down, positions, positions_down, set_of
 from gitfleet.schedule.columns import Column
 from gitfleet.schedule.eligibility import Eligibility, TimedEligibility
 from gitfleet.schedule.fleet import ELIGIBILITY, Fact
-from gitfleet.schedule.profile import DEFAULT_PROFILE
 from tests.schedule.fleets import NOW, agent, cluster, request, required
 
 
@@ -125,15 +124,3 @@ def test_a_placement_is_scheduled_again_only_for_what_it_looks_at(change: dict[s
     second = index_fleet(changed, NOW, first)
     assert (schedule_key(question, second) != schedule_key(question, first)) == again
     assert schedule_key(question, second) == schedule_key(question, index_fleet(changed, NOW))
-
-
-def test_digests_of_bindings_are_taken_from_what_the_caller_keeps() -> None:
-    fleet = index_fleet(FLEET, NOW)
-    answer = schedule(request(BY_ENV), fleet)
-    digests: BindingDigests = {}
-    settled = request(BY_ENV, *answer.bindings)
-    settled = replace(settled, bindings=answer.bindings)
-    key = schedule_key(settled, fleet, profile=DEFAULT_PROFILE, digests=digests)
-    assert digests[settled.placement][0] is answer.bindings
-    assert key == schedule_key(settled, fleet, profile=DEFAULT_PROFILE, digests=digests) == schedule_key(settled, fleet)
-    assert key != schedule_key(request(BY_ENV), fleet, profile=DEFAULT_PROFILE, digests=digests)

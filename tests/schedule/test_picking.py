@@ -9,8 +9,7 @@ import pytest
 from gitfleet.api.bindings import Binding, BindingState, ClusterDecision, ClusterScore
 from gitfleet.api.clusters import Taint
 from gitfleet.api.placements import PlacementPolicy
-from gitfleet.model.scheduling import SchedulingResult
-from gitfleet.schedule import DEFAULT_PROFILE, index_fleet, schedule
+from gitfleet.schedule import index_fleet, schedule
 from gitfleet.schedule.texts import ScheduleText
 from tests.schedule.fleets import (
     CURRENT,
@@ -19,12 +18,10 @@ from tests.schedule.fleets import (
     WEB,
     binding,
     cluster,
-    pick_fixed,
     pick_n,
     request,
     required,
     spread,
-    states,
 )
 
 
@@ -42,13 +39,6 @@ def test_a_new_binding_whole() -> None:
     assert answer.bindings == (made,)
     assert answer.decisions == (decision,)
     assert answer.message == ScheduleText.FOUND_ALL_CLUSTER_NEEDED_SPECIFIED(found="1")
-
-
-def test_an_obsolete_binding_picked_again_keeps_state_and_generation() -> None:
-    old = binding("a", BindingState.BOUND, OLDER, generation=7, resource_snapshot="web-3-snapshot")
-    (patched,) = schedule(request(PlacementPolicy(), old), index_fleet([cluster("a")], NOW)).bindings
-    assert (patched.policy_snapshot, patched.state, patched.generation) == (CURRENT, BindingState.BOUND, 7)
-    assert patched.resource_snapshot == "web-3-snapshot"
 
 
 def test_giving_up_and_taking_up_again_raise_the_generation() -> None:
@@ -80,36 +70,12 @@ def test_what_does_not_change_is_the_same_object() -> None:
     assert [grown[0] is bindings[0], grown[1] is bindings[1]] == [True, True]
 
 
-def test_every_member_carries_its_own_name_as_a_label() -> None:
-    policy = PlacementPolicy(affinity=required({"kubernetes-fleet.io/member-name": "b"}))
-    assert states(schedule(request(policy), index_fleet([cluster("a"), cluster("b")], NOW))) == {"b": "Scheduled"}
-    written = cluster("a", {"kubernetes-fleet.io/member-name": "b"})
-    assert states(schedule(request(policy), index_fleet([written], NOW))) == {"a": "Scheduled"}
-
-
 def test_an_existing_skew_heals() -> None:
     fleet = index_fleet([cluster(name, {"zone": name[0]}) for name in ("a1", "a2", "a3", "b1", "b2", "b3")], NOW)
     held = [binding(name) for name in ("a1", "a2", "a3")]
     policy = pick_n(6, topology_spread_constraints=(spread("zone"),))
     answer = schedule(request(policy, *held), fleet)
     assert (answer.fulfilled, answer.cycles) == (True, 3)
-
-
-def test_pick_fixed_with_no_names_gives_everything_up() -> None:
-    answer = schedule(request(pick_fixed(), binding("a")), index_fleet([cluster("a")], NOW))
-    assert (states(answer), answer.fulfilled) == ({"a": "Unscheduled"}, True)
-
-
-def test_an_error_says_when_the_clock_changes_the_fleet() -> None:
-    """Pick N without a number, and a profile that cannot be used."""
-    fleet, question = index_fleet([cluster("a")], NOW), request(replace(pick_n(1), number_of_clusters=None))
-    for profile, error in (
-        (DEFAULT_PROFILE, ScheduleText.PLACEMENT_TYPE_PICKN_NEEDS_NUMBEROFCLUSTERS()),
-        (replace(DEFAULT_PROFILE, fault="broken"), "broken"),
-    ):
-        found = schedule(question, fleet, profile)
-        assert found == SchedulingResult(bindings=(), error=error, wake_at=fleet.wake_at)
-    assert fleet.wake_at is not None
 
 
 def test_what_is_no_plugin_s_fault_is_raised_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,9 +113,3 @@ def test_a_cluster_that_is_held_already_is_no_refusal() -> None:
     ]
     enough = schedule(request(pick_n(1, **NAMED), held, older), index_fleet(members, NOW))
     assert (enough.bindings[0], enough.bindings[1].state) == (held, BindingState.UNSCHEDULED)
-
-
-def test_of_equals_the_one_that_an_older_policy_picked_stays() -> None:
-    fleet = index_fleet([cluster(name) for name in "abcd"], NOW)
-    answer = schedule(request(pick_n(2), binding("a", policy=OLDER), binding("b", policy=OLDER)), fleet)
-    assert states(answer) == {"a": "Bound", "b": "Bound"}

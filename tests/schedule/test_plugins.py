@@ -80,13 +80,6 @@ def test_no_list_is_the_default_profile() -> None:
     assert profile_from([], {}) == (DEFAULT_PROFILE, ())
 
 
-def test_a_listed_plugin_is_added_behind_the_default() -> None:
-    names = [entry.name for entry in profile_with(NotThese()).entries]
-    assert names == [*(entry.name for entry in DEFAULT_PROFILE.entries), "NotThese"]
-    reordered, _ = profile_from([ListedPlugin(name="TaintToleration"), ListedPlugin(name="ClusterAffinity")], {})
-    assert [entry.name for entry in reordered.entries][-2:] == ["TaintToleration", "ClusterAffinity"]
-
-
 def test_a_disabled_plugin_has_no_say() -> None:
     from gitfleet.api.clusters import Taint
 
@@ -285,15 +278,6 @@ def test_a_silent_refusal_is_no_decision(plugin: type[Silently], depends: bool, 
         for name in ("a1", "a2", "b1")
         if name not in silent
     ]
-
-
-def test_a_filter_of_somebody_elses_is_asked_about_the_survivors_and_named() -> None:
-    plugin = NotThese(("a2",))
-    answer = schedule(request(PlacementPolicy(), binding("a1")), FLEET, profile_with(plugin))
-    assert states(answer) == {"a1": "Bound", "b1": "Scheduled", "b2": "Scheduled"}
-    assert plugin.asked[:3] == ["a2", "b1", "b2"]
-    assert (answer.decisions[-1].cluster, answer.decisions[-1].refused_by) == ("a2", "NotThese")
-    assert answer.decisions[-1].reason == ScheduleText.CLUSTER_UNSCHEDULABLE(why="it is one of these")
 
 
 @pytest.mark.parametrize(("depends", "questions"), [(True, 4 + 3 + 2), (False, 4)])

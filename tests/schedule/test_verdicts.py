@@ -157,15 +157,6 @@ def test_who_refused_why_and_what_would_help(
     assert found.reason
 
 
-def test_of_equally_near_terms_the_first_gives_the_remedy() -> None:
-    policy = PlacementPolicy(affinity=required({"a": "1", "b": "2"}, {"c": "3"}, {"d": "4"}, {"e": "5", "f": "6"}))
-    (found,) = explain(request(policy), index_fleet([cluster("c")], NOW))
-    assert found.remedy == "add label c=3"
-    nearer = PlacementPolicy(affinity=required({"a": "1", "b": "2"}, {"region": "eu", "env": "prod"}))
-    (found,) = explain(request(nearer), index_fleet([cluster("c", {"region": "eu"})], NOW))
-    assert found.remedy == "add label env=prod"
-
-
 def test_a_namespace_that_is_not_there_or_not_known() -> None:
     def at(name: str, *namespaces: str) -> MemberCluster:
         member = cluster(name)
