@@ -14,7 +14,7 @@ from gitfleet.api.texts import ApiText
 from gitfleet.api.values import is_kind_name, is_namespace_name, is_object_name, is_reserved_namespace
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.kinds import BUILT_IN_KINDS, is_envelope_kind
-from gitfleet.formats.yaml_reader import Profile, UnreadableText, read_documents
+from gitfleet.formats.yaml_reader import UnreadableText, read_documents
 
 MAX_ENTRY_BYTES: Final = 1024 * 1024
 """Largest text of a ConfigMap that is read as an envelope."""
@@ -108,7 +108,7 @@ def _documents(text: str, texts: EnvelopeTexts) -> tuple[Any, ...]:
 
 def documents_in(text: str) -> tuple[Any, ...]:
     """The documents of one text of an envelope; UnreadableText."""
-    return tuple(read_documents(text.encode(), Profile.KUBERNETES, max_bytes=MAX_ENTRY_BYTES))
+    return tuple(read_documents(text.encode(), max_bytes=MAX_ENTRY_BYTES))
 
 
 def _is_object(body: Any) -> bool:

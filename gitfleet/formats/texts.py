@@ -9,9 +9,7 @@ class FormatsText(FaultTable):
     """A code, and its sentence with the names of the values in it."""
 
     ALIASES_EXPAND_FAR_MORE_FILE = "its aliases expand to far more than the file holds; write it out"
-    ALIAS_WRITE_VALUE_OUT = "has an alias; write its value out"
     ANCHOR_CONTAINS_ALIAS_ITSELF = "an anchor contains an alias of itself; remove the alias"
-    ANCHOR_TAG_WRITE_PLAIN_VALUE = "has an anchor or a tag; write the plain value"
     AUTHOR_CANNOT_WRITTEN_COMMIT = "The author {name!r} cannot be written to a commit."
     BACKSLASH_BEFORE_WOULD_CHANGE_STANDS = (
         "has a backslash before {{, which would change what stands there; write two, or none"

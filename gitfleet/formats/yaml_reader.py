@@ -1,9 +1,9 @@
 """Reading YAML and JSON: bytes become plain JSON values with lines, or faults. Safe for any bytes.
 
 `parse_documents` is for files that people wrote and reports every fault; `read_documents` is for whoever needs all or
-nothing. The meaning of profile KUBERNETES is that of sigs.k8s.io/yaml, which kubectl and the API server use (see
-`yaml_scalars`), with two differences that only refuse more: a key given twice is always a fault, and limits hold for
-size, nesting, aliases and documents. Profile STATE is for what gitfleet wrote (see `yaml_values`).
+nothing. The meaning is that of sigs.k8s.io/yaml, which kubectl and the API server use (see `yaml_scalars`), with two
+differences that only refuse more: a key given twice is always a fault, and limits hold for size, nesting, aliases and
+documents.
 A parsed file depends on its bytes alone, so callers keep it by blob id: `encode_parsed` and `decode_parsed`.
 
 A document that does not parse does not take down the others: the text is then split where YAML lets no construct pass,
@@ -27,7 +27,7 @@ from gitfleet.formats.kinds import BUILT_IN_KINDS
 from gitfleet.formats.limits import MAX_STATE_BYTES
 from gitfleet.formats.sops import is_sops_encrypted
 from gitfleet.formats.texts import FormatsText
-from gitfleet.formats.yaml_values import MAX_DEPTH, TOO_DEEP, Built, LineFault, Marks, Profile, UnreadableText, build
+from gitfleet.formats.yaml_values import MAX_DEPTH, TOO_DEEP, Built, LineFault, Marks, UnreadableText, build
 
 __all__ = [
     "MAX_DEPTH",
@@ -35,7 +35,6 @@ __all__ = [
     "Document",
     "LineFault",
     "ParsedFile",
-    "Profile",
     "UnreadableText",
     "decode_parsed",
     "encode_parsed",
@@ -106,15 +105,14 @@ _NESTING: Final = "exceeded maximum nesting depth"
 """libyaml's own limit, in the packages of PyYAML from 6.0.4 on: it may be reached before ours is."""
 
 
-def read_stream(text: str, profile: Profile, marks: Marks | None = None) -> Built:
+def read_stream(text: str, marks: Marks | None = None) -> Built:
     """Every document of a text that is sound, and a fault for each that is not. Never raises on any text.
 
-    With `marks`, every line is noted there (see `build`). Of profile STATE, which refuses at once, nothing is read past
-    the first fault.
+    With `marks`, every line is noted there (see `build`).
     """
-    if profile is Profile.STATE or _DIRECTIVE.search(text) is None:
+    if _DIRECTIVE.search(text) is None:
         whole = Built()
-        if _read_piece(text, profile, 0, whole, marks) or profile is Profile.STATE:
+        if _read_piece(text, 0, whole, marks):
             return whole if whole.count <= MAX_DOCUMENTS else _too_many()
     pieces = _pieces(text)
     if len(pieces) > MAX_DOCUMENTS:
@@ -123,7 +121,7 @@ def read_stream(text: str, profile: Profile, marks: Marks | None = None) -> Buil
     built.faults += _directive_faults(text)
     for offset, piece in pieces:
         refused = built.faults and not offset
-        if refused or not _read_piece(piece, profile, offset, built, marks):
+        if refused or not _read_piece(piece, offset, built, marks):
             built.count += 1
     return built
 
@@ -132,10 +130,10 @@ def _too_many() -> Built:
     return Built(faults=[(1, TOO_MANY)])
 
 
-def _read_piece(text: str, profile: Profile, offset: int, into: Built, marks: Marks | None) -> bool:
+def _read_piece(text: str, offset: int, into: Built, marks: Marks | None) -> bool:
     """Read a text's documents one after another; False, with a fault noted, where one breaks off the rest."""
     try:
-        build(text, profile, into, offset=offset, marks=marks)
+        build(text, into, offset=offset, marks=marks)
     except (yaml.YAMLError, UnreadableText, RecursionError, ValueError, OverflowError) as error:
         into.faults.append(_explain(error, text, offset))
         return False
@@ -221,7 +219,7 @@ class ParsedFile:
 def parse_documents(content: bytes, *, max_bytes: int) -> ParsedFile:
     """Read a YAML or JSON file. Never raises, whatever the bytes; a fault never repeats a value of the file."""
     if len(content) > max_bytes:
-        return _refused(1, _too_large(content, max_bytes))
+        return _refused(1, FormatsText.BYTES_MORE_READ(count=len(content), limit=max_bytes))
     try:
         text = _decode(content)
     except UnreadableText as unreadable:
@@ -235,20 +233,13 @@ def parse_documents(content: bytes, *, max_bytes: int) -> ParsedFile:
     return _with_items(_parse_yaml(text), content)
 
 
-def read_documents(content: bytes, profile: Profile, *, max_bytes: int = MAX_STATE_BYTES) -> list[JsonValue]:
+def read_documents(content: bytes, *, max_bytes: int = MAX_STATE_BYTES) -> list[JsonValue]:
     """The values of all documents that are not empty. UnreadableText with the first fault, and nothing else, for
     whatever the bytes are."""
-    if profile is Profile.KUBERNETES:
-        parsed = parse_documents(content, max_bytes=max_bytes)
-        if parsed.faults:
-            raise UnreadableText(*parsed.faults[0])
-        return [document.value for document in parsed.documents]
-    if len(content) > max_bytes:
-        raise UnreadableText(1, _too_large(content, max_bytes))
-    built = read_stream(_decode(content), profile)
-    if built.faults:
-        raise UnreadableText(*built.faults[0])
-    return [value for _, _, value in built.documents]
+    parsed = parse_documents(content, max_bytes=max_bytes)
+    if parsed.faults:
+        raise UnreadableText(*parsed.faults[0])
+    return [document.value for document in parsed.documents]
 
 
 def line_of(content: bytes, document_index: int, location: Sequence[str | int]) -> int:
@@ -268,7 +259,7 @@ def lines_of(content: bytes, places: Sequence[tuple[int, Sequence[str | int]]]) 
     if starts_as_json(text):
         text = yaml_lines_of(text)
     marks: Marks = {}
-    built = read_stream(text, Profile.KUBERNETES, marks)
+    built = read_stream(text, marks)
     by_index = {index: (line, value) for index, line, value in built.documents}
     for index, of, place, _ in items_of([(index, value) for index, _, value in built.documents]):
         by_index[index] = (_line_below(*by_index[of], ("items", place), marks), by_index[of][1]["items"][place])
@@ -301,7 +292,7 @@ def decode_parsed(encoded: bytes) -> ParsedFile | None:
 
 
 def _parse_yaml(text: str) -> ParsedFile:
-    built = read_stream(text, Profile.KUBERNETES)
+    built = read_stream(text)
     documents = tuple(Document(index, line, value) for index, line, value in built.documents)
     faults = sorted(set(built.faults))
     if len(faults) > MOST_FAULTS:
@@ -334,10 +325,6 @@ def _decode(content: bytes) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise UnreadableText(line, FormatsText.NOT_UTF_TEXT()) from None
-
-
-def _too_large(content: bytes, limit: int) -> str:
-    return FormatsText.BYTES_MORE_READ(count=len(content), limit=limit)
 
 
 def _refused(line: int, message: str) -> ParsedFile:

@@ -28,12 +28,6 @@ _WORDS: Final[dict[str, Scalar]] = {
 _NOT_FINITE: Final = frozenset(
     [sign + word for sign in ("", "+", "-") for word in (".inf", ".Inf", ".INF")] + [".nan", ".NaN", ".NAN"]
 )
-_STATE_WORDS: Final[dict[str, Scalar]] = {
-    **dict.fromkeys(("true", "True", "TRUE"), True),
-    **dict.fromkeys(("false", "False", "FALSE"), False),
-    **dict.fromkeys(_NULL, None),
-}
-_STATE_NUMBER: Final = re.compile(r"[-+]?\d+(?P<fraction>(?:\.\d*)?(?:[eE][-+]?\d+)?)", re.ASCII)
 _TOO_LARGE: Final = FormatsText.NUMBER_LARGER_BIT_FLOATING_POINT()
 _MAY_BE_NUMBER: Final = frozenset("0123456789+-.")
 _INTEGER: Final = re.compile(
@@ -69,23 +63,6 @@ def resolve_plain(text: str) -> Scalar:
         return integer
     number = _decimal(plain)
     return text if number is None else number
-
-
-@lru_cache(maxsize=8192)
-def resolve_state(text: str) -> Scalar:
-    """The value of an unquoted scalar in gitfleet's own files, whose writer quotes all that YAML 1.1 reads otherwise:
-    only YAML 1.2's nulls, booleans and decimal numbers are no texts, and `1.0` stays a float. BadScalar."""
-    if text in _STATE_WORDS:
-        return _STATE_WORDS[text]
-    match = _STATE_NUMBER.fullmatch(text)
-    if match is None:
-        return text
-    if not match["fraction"]:
-        return number_of_digits(text)
-    number = float(text)
-    if not math.isfinite(number):
-        raise BadScalar(_TOO_LARGE)
-    return number
 
 
 def resolve_tagged(tag: str, text: str) -> Scalar:

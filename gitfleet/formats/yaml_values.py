@@ -1,19 +1,16 @@
-"""libyaml's events become plain JSON values: one builder for both profiles, flat in memory, with every limit in it.
+"""libyaml's events become plain JSON values: flat in memory, with every limit in it.
 
 libyaml's own composer recurses in C, so that some 20,000 nested brackets end the process without an exception
 (docs/decisions/0007-text-formats.md). Its parser does not, and neither does this builder, which keeps a stack of its
 own and stops at MAX_DEPTH.
 
-Profile KUBERNETES is what people write, with the meaning of sigs.k8s.io/yaml: every fault of a document is collected.
-Profile STATE is what gitfleet writes: anchors, aliases and tags are refused, only YAML 1.2's words and numbers are no
-texts, and the first fault ends the reading.
+Words and numbers have the meaning of sigs.k8s.io/yaml; every fault of a document is collected.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any, Final
 
 from yaml._yaml import CParser
@@ -35,7 +32,6 @@ from gitfleet.formats.yaml_scalars import (
     Scalar,
     key_text,
     resolve_plain,
-    resolve_state,
     resolve_tagged,
     shown,
 )
@@ -53,13 +49,6 @@ LineFault = tuple[int, str]
 """1-based line, sentence."""
 Marks = dict[int, dict[str | int, int]]
 """By id of a mapping or list: the 1-based line of each key or item."""
-
-
-class Profile(Enum):
-    """Who wrote a text, which decides what its words mean."""
-
-    KUBERNETES = "kubernetes"
-    STATE = "state"
 
 
 class UnreadableText(ValueError):
@@ -81,14 +70,14 @@ class Built:
     faults: list[LineFault] = field(default_factory=list)
 
 
-def build(text: str, profile: Profile, into: Built, *, offset: int = 0, marks: Marks | None = None) -> None:
+def build(text: str, into: Built, *, offset: int = 0, marks: Marks | None = None) -> None:
     """Add a text's documents to `into`, whose lines are `offset` more than the text's; with `marks`, note all lines.
 
     Raises yaml.YAMLError and UnreadableText where the text breaks off; what was complete by then is in `into`. Their
     lines are the text's own.
     """
     parser = CParser(text)
-    builder = (_Builder if profile is Profile.KUBERNETES else _StateBuilder)(into, len(text), offset, marks)
+    builder = _Builder(into, len(text), offset, marks)
     take = builder.receivers()
     try:
         while (event := parser.get_event()) is not None:
@@ -178,7 +167,7 @@ class _Builder:
         return value
 
     def resolve(self, event: Any) -> Scalar:
-        """What a scalar means in the files that people write. BadScalar."""
+        """What a scalar means. BadScalar."""
         if event.tag is None or event.tag == "!":
             return resolve_plain(event.value) if event.implicit[0] else event.value
         return resolve_tagged(event.tag, event.value)
@@ -290,27 +279,3 @@ class _Builder:
         if self.marks is not None:
             self.marks[id(copied)] = self.marks.get(id(value), {})
         return copied
-
-
-class _StateBuilder(_Builder):
-    """What gitfleet never writes is refused."""
-
-    def fault(self, event: Any, sentence: str) -> None:
-        """The first fault is one too many."""
-        raise UnreadableText(event.start_mark.line + 1, sentence)
-
-    def resolve(self, event: Any) -> Scalar:
-        """What a scalar means in gitfleet's own files. BadScalar."""
-        if event.anchor is not None or event.tag is not None:
-            self.fault(event, FormatsText.ANCHOR_TAG_WRITE_PLAIN_VALUE())
-        return resolve_state(event.value)
-
-    def start(self, event: Any) -> None:
-        """A mapping or a list begins."""
-        if event.anchor is not None or event.tag is not None:
-            self.fault(event, FormatsText.ANCHOR_TAG_WRITE_PLAIN_VALUE())
-        super().start(event)
-
-    def alias(self, event: Any) -> None:
-        """Never written."""
-        self.fault(event, FormatsText.ALIAS_WRITE_VALUE_OUT())

@@ -12,7 +12,7 @@ from gitfleet.api.member_reports import ReportedOutcome
 from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.api.values import NamespacedName
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.formats.yaml_reader import Profile, UnreadableText, read_documents
+from gitfleet.formats.yaml_reader import UnreadableText, read_documents
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import (
     Create,
@@ -38,7 +38,7 @@ _Write = TypeVar("_Write", Write, RolloutWrite)
 def read_delivery(content: bytes) -> ClusterDelivery:
     """The delivery in a file; InvalidContent where it is none."""
     try:
-        documents = read_documents(content, Profile.STATE)
+        documents = read_documents(content)
     except UnreadableText as error:
         raise InvalidContent(str(error)) from None
     if len(documents) != 1 or not isinstance(documents[0], dict):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gitfleet.cli.commands import COMMANDS
-from gitfleet.formats.yaml_reader import Profile, read_documents
+from gitfleet.formats.yaml_reader import read_documents
 from gitfleet.model.events import EventType
 from tests.builders import eviction, repo_files_for, to_yaml
 from tests.cli.conftest import Shell, commit, git
@@ -99,7 +99,7 @@ def test_the_state_branch_has_the_files_of_the_page(gitfleet: Shell, moving: Pat
     ("path", "listed"), [("fleet.yaml", "fleet.yaml"), ("placements/web.yaml", "placements/<name>.yaml")]
 )
 def test_the_status_of_a_file_is_what_the_page_says(settled: Path, path: str, listed: str) -> None:
-    (document,) = read_documents(git(settled, "show", f"gitfleet/state:{path}").encode(), Profile.STATE)
+    (document,) = read_documents(git(settled, "show", f"gitfleet/state:{path}").encode())
     status = document["status"]
     keys = {*status, *status.get("gitfleet", {})}
 

@@ -13,7 +13,7 @@ import yaml
 from gitfleet.api.texts import ApiText
 from gitfleet.cli.init import layout_files
 from gitfleet.cli.texts import CliText
-from gitfleet.formats.yaml_reader import Profile, read_documents
+from gitfleet.formats.yaml_reader import read_documents
 from tests.cli.conftest import Shell, commit
 
 
@@ -115,7 +115,7 @@ def test_rendered_texts_are_texts_to_kubernetes_too(gitfleet: Shell, fleet: Path
     document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "texts", "namespace": "web"}}
     commit(fleet, {"resources/web/texts.yaml": json.dumps({**document, "data": texts})})
     assert gitfleet("render", fleet, "--out", out).code == 0
-    (written,) = read_documents(next(out.glob("eu-west-1/web/*_texts.yaml")).read_bytes(), Profile.KUBERNETES)
+    (written,) = read_documents(next(out.glob("eu-west-1/web/*_texts.yaml")).read_bytes())
     assert written["data"] == texts
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from gitfleet.formats.canonical_json import parse_json
-from gitfleet.formats.yaml_reader import Profile, read_documents
+from gitfleet.formats.yaml_reader import read_documents
 from tests.conformance import areas
 
 Case = dict[str, Any]
@@ -55,7 +55,7 @@ def read_cases(path: Path) -> Iterator[tuple[str, Case]]:
             if line.strip():
                 yield area, parse_json(line)
         return
-    (document,) = cast("list[dict[str, Any]]", read_documents(content, Profile.KUBERNETES))
+    (document,) = cast("list[dict[str, Any]]", read_documents(content))
     for case in document["vectors"]:
         yield document.get("area", area), case
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from gitfleet.formats.texts import FormatsText
-from gitfleet.formats.yaml_reader import MAX_DEPTH, Profile, UnreadableText, read_documents
+from gitfleet.formats.yaml_reader import MAX_DEPTH, UnreadableText, read_documents
 from gitfleet.formats.yaml_writer import write_documents, yaml_text
 from tests.state.fleets import json_values
 from tests.texts import part
@@ -36,24 +36,9 @@ AMBIGUOUS = [
 def test_a_text_stays_a_text_for_every_reader(text: str) -> None:
     for value in ({"key": text}, [text], {text: "value"}, {"a": [{text: [text]}]}):
         written = yaml_text(value)
-        assert read_documents(written.encode(), Profile.STATE) == [value]
+        assert read_documents(written.encode()) == [value]
         assert yaml.load(written, Loader=yaml.CSafeLoader) == value
         assert YAML(typ="safe", pure=True).load(StringIO(written)) == value
-
-
-@given(st.lists(json_values.filter(lambda value: value is not None), max_size=3))
-def test_any_json_value_is_read_back(documents: list[Any]) -> None:
-    written = write_documents(documents)
-
-    assert read_documents(written, Profile.STATE) == documents
-    assert repr(read_documents(written, Profile.STATE)) == repr([_plain(document) for document in documents])
-
-
-def _plain(value: Any) -> Any:
-    """Keys in the order in which they are written."""
-    if isinstance(value, dict):
-        return {key: _plain(value[key]) for key in sorted(value)}
-    return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
 def test_the_style_is_kubectls() -> None:
@@ -100,30 +85,27 @@ UNCLOSED = FormatsText.YAML_CANNOT_READ(problem="did not find expected ',' or ']
         (b"\xff\xfe", f"line 1: {FormatsText.UTF_NOT_UTF()}"),
         (b"a: [1\n", f"line 1: {UNCLOSED}"),
         (b"a: 1\na: 2\n", f"line 2: {FormatsText.KEY_GIVEN_TWICE_ONE_MAPPING(key='a')}"),
-        (b"a: &x 1\nb: *x\n", f"line 1: {FormatsText.ANCHOR_TAG_WRITE_PLAIN_VALUE()}"),
-        (b"a: *x\n", f"line 1: {FormatsText.ALIAS_WRITE_VALUE_OUT()}"),
-        (b"a: !!python/object:os.system x\n", f"line 1: {FormatsText.ANCHOR_TAG_WRITE_PLAIN_VALUE()}"),
         (b"{[a]: b}", f"line 1: {FormatsText.LIST_MAPPING_STANDS_KEY()}"),
         (b"[" * (MAX_DEPTH + 1), f"line 1: {FormatsText.NESTED_MORE_LEVELS_DEEP(max_depth=200)}"),
     ],
 )
 def test_what_gitfleet_never_writes_is_refused(content: bytes, sentence: str) -> None:
     with pytest.raises(UnreadableText, match=f"^{re.escape(sentence)}$"):
-        read_documents(content, Profile.STATE)
+        read_documents(content)
 
 
 @given(st.lists(json_values, max_size=3), st.booleans(), st.booleans())
 def test_what_is_written_is_what_kubernetes_reads(documents: list[Any], sort_keys: bool, blocks: bool) -> None:
     written = write_documents(documents, sort_keys=sort_keys, blocks=blocks)
 
-    assert read_documents(written, Profile.KUBERNETES) == [value for value in documents if value is not None]
+    assert read_documents(written) == [value for value in documents if value is not None]
 
 
 @given(st.text(alphabet="0123456789eExXoObBynYNtf._+-:kMGiun%", min_size=1, max_size=8))
 def test_a_text_that_looks_like_something_stays_a_text(text: str) -> None:
     written = write_documents([{"key": text, "list": [text]}])
 
-    assert read_documents(written, Profile.KUBERNETES) == [{"key": text, "list": [text]}]
+    assert read_documents(written) == [{"key": text, "list": [text]}]
 
 
 @given(st.lists(st.sampled_from(["a", " ", "\n", "\t", "#", "---", ": ", "- ", "é", "\r", "%", "\u2028"])).map("".join))
@@ -131,8 +113,7 @@ def test_texts_of_many_lines(text: str) -> None:
     value = {"a": [text, {"b": text}], "c": text}
     written = write_documents([value, value], blocks=True)
 
-    assert read_documents(written, Profile.KUBERNETES) == [value, value]
-    assert read_documents(written, Profile.STATE) == [value, value]
+    assert read_documents(written) == [value, value]
 
 
 def test_people_read_texts_of_many_lines_line_by_line() -> None:
@@ -143,13 +124,12 @@ def test_people_read_texts_of_many_lines_line_by_line() -> None:
     )
 
 
-@pytest.mark.parametrize("profile", Profile)
 @pytest.mark.parametrize("nest", ["'[' * 40000", "'- ' * 40000 + 'x'", "'{a: ' * 40000"])
-def test_deep_nesting_does_not_kill_the_process(nest: str, profile: Profile) -> None:
+def test_deep_nesting_does_not_kill_the_process(nest: str) -> None:
     """In a process of its own, because libyaml's composer would end it without an exception."""
     program = (
-        "from gitfleet.formats.yaml_reader import Profile, UnreadableText, read_documents\n"
-        f"try: read_documents(({nest}).encode(), Profile.{profile.name})\n"
+        "from gitfleet.formats.yaml_reader import UnreadableText, read_documents\n"
+        f"try: read_documents(({nest}).encode())\n"
         "except UnreadableText: print('refused')\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

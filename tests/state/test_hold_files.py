@@ -144,7 +144,7 @@ status:
   objects: 1
 MORE
 """
-A_MAP = "{kind: ConfigMap, name: a, namespace: n, version: v1}"
+A_MAP = "{kind: ConfigMap, name: a, namespace: shop, version: v1}"
 ASKS = (HoldRule.APPROVAL_REQUIRED,)
 
 
@@ -154,10 +154,10 @@ ASKS = (HoldRule.APPROVAL_REQUIRED,)
     [
         ("kind: Placement, placement: web", "Placement web"),
         ("kind: Cluster, cluster: c1, cause: {path: a.yaml, hidden: b.yaml}", "Cluster c1"),
-        (f"kind: Object, placement: web, object: {A_MAP}, reasons: [0]", "Object ConfigMap n/a of web"),
+        (f"kind: Object, placement: web, object: {A_MAP}, reasons: [0]", "Object ConfigMap shop/a of web"),
         ("kind: Binding, placement: n/web, cluster: c1", "Binding of n/web to c1"),
         (f"kind: Overridden, placement: web, cluster: c1, override: x, object: {A_MAP}",
-         "Overridden ConfigMap n/a of web on c1"),
+         "Overridden ConfigMap shop/a of web on c1"),
         ("kind: Strategy, placement: web", "Strategy of web"),
     ],
 )  # fmt: skip

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import HealthCheck, Phase, assume, given, settings
 
 from gitfleet.api.snapshots import ResourceSnapshot
-from gitfleet.formats.yaml_reader import Profile, read_documents
+from gitfleet.formats.yaml_reader import read_documents
 from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.state import document_paths, state_file_kind
@@ -83,7 +83,7 @@ def test_every_written_file_says_the_same_to_other_yaml_readers(state: FleetStat
     assert read
     for content in read:
         theirs = [document for document in yaml.load_all(content, Loader=yaml.CSafeLoader) if document is not None]
-        assert theirs and theirs == read_documents(content, Profile.STATE)
+        assert theirs and theirs == read_documents(content)
 
 
 @_few

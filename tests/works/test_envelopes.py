@@ -18,7 +18,7 @@ from gitfleet.api.placing_policy import USUAL_POLICY, KindPattern, PlacingPolicy
 from gitfleet.api.texts import ApiText
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.texts import FormatsText
-from gitfleet.formats.yaml_reader import Profile, read_documents
+from gitfleet.formats.yaml_reader import read_documents
 from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.works import WorksMemo, render_fleet, works_when_done
@@ -67,7 +67,7 @@ def test_an_annotated_config_map_is_unwrapped_in_its_place() -> None:
 def test_an_entry_means_what_the_same_text_means_in_a_file() -> None:
     text = "apiVersion: v1\nkind: A\nmetadata: {name: a}\nb: 1_000\nc: 08\nd: &x [y, 1e3]\ne: *x\nf: 2001-01-01\n"
     (manifest,) = render((config(x=text),)).manifests
-    (document,) = read_documents(text.encode(), Profile.KUBERNETES)
+    (document,) = read_documents(text.encode())
     assert manifest.body == document
     assert document["b"] == 1000
 

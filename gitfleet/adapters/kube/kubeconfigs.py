@@ -30,7 +30,7 @@ from gitfleet.adapters.kube.logins import (
 )
 from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.errors import BadInput, MissingPart
-from gitfleet.formats.yaml_reader import Profile, UnreadableText, read_documents
+from gitfleet.formats.yaml_reader import UnreadableText, read_documents
 from gitfleet.settings import ConnectionRules
 
 LARGEST_KUBECONFIG: Final = 1024 * 1024
@@ -232,7 +232,7 @@ def _mappings(value: Any, subject: str) -> list[Mapping[str, Any]]:
 def parse_kubeconfig(content: bytes, source: str, folder: Path | None = None) -> Kubeconfig:
     """A kubeconfig from its YAML or JSON text; BadInput when it is none."""
     try:
-        documents = read_documents(content, Profile.KUBERNETES, max_bytes=LARGEST_KUBECONFIG)
+        documents = read_documents(content, max_bytes=LARGEST_KUBECONFIG)
     except UnreadableText as error:
         raise BadInput(KubeText.CANNOT_READ(source=source, error=error)) from error
     body = documents[0] if len(documents) == 1 else None

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from gitfleet.api import InvalidContent
 from gitfleet.api.objects import JsonObject
-from gitfleet.formats.yaml_reader import Profile, read_documents
+from gitfleet.formats.yaml_reader import read_documents
 from gitfleet.state.texts import StateText
 
 LATEST_LABEL: Final = "kubernetes-fleet.io/is-latest-snapshot"
@@ -21,7 +21,7 @@ def present(**fields: Any) -> dict[str, Any]:
 
 def document(content: bytes) -> JsonObject:
     """The one mapping that a file holds. UnreadableText or InvalidContent."""
-    documents = read_documents(content, Profile.STATE)
+    documents = read_documents(content)
     if len(documents) != 1:
         raise InvalidContent(StateText.MUST_HOLD_ONE_DOCUMENT_HOLDS(count=len(documents)))
     return mapping(documents[0])

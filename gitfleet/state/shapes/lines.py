@@ -13,7 +13,7 @@ from typing import Any, Final
 from gitfleet.api import InvalidContent
 from gitfleet.api.objects import JsonObject
 from gitfleet.formats.canonical_json import NotJson, canonical_json, parse_json
-from gitfleet.formats.yaml_reader import Profile, read_documents
+from gitfleet.formats.yaml_reader import read_documents
 from gitfleet.formats.yaml_writer import yaml_text
 from gitfleet.state.texts import StateText
 
@@ -48,7 +48,7 @@ def read_lines(content: bytes, field: str, *, indent: str = "") -> tuple[JsonObj
         entries = parse_json(b"[" + b",".join(body[:-1].split(f"\n{indent}- ".encode())) + b"]")
     except NotJson:
         return None
-    documents = read_documents(head + b"\n", Profile.STATE)
+    documents = read_documents(head + b"\n")
     return (documents[0], entries) if len(documents) == 1 and isinstance(documents[0], dict) else None
 
 
