@@ -60,14 +60,6 @@ class Check:
     schema: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Shown:
-    """What the JSON Schema says of a field that a rule (a method `breaks`) judges: a rule of the part around a field
-    still runs where the field is wrong, a check of the field would take the field away from it."""
-
-    schema: Mapping[str, Any]
-
-
 class OneOf:
     """The only texts that people may write."""
 

@@ -13,10 +13,10 @@ from typing import Annotated, Any, Final
 
 from annotated_types import Interval, Len
 
-from gitfleet.api.annotations import Accept, At, Break, Shown, below
+from gitfleet.api.annotations import Accept, At, Break, Check, below
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.texts import ApiText
-from gitfleet.api.values import PROPERTY_NAME, NonEmpty, QuantityText, is_property_name, whole
+from gitfleet.api.values import PROPERTY_NAME, NonEmpty, QuantityText, matching
 from gitfleet.formats.quantities import SCHEMA as QUANTITY_SCHEMA
 from gitfleet.formats.quantities import InvalidQuantity, Quantity, parse_quantity
 
@@ -26,10 +26,18 @@ _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
-_NAME_PATTERN: Final = whole(
-    rf"(?!{re.escape(RESOURCE_PROPERTY_PREFIX)}(?!(?:{'|'.join(_CAPACITIES)})-.)){PROPERTY_NAME}"
-)
-PropertyName = Annotated[NonEmpty, Shown({"pattern": _NAME_PATTERN, "maxLength": 253 + 64})]
+_NAME: Final = rf"(?!{re.escape(RESOURCE_PROPERTY_PREFIX)}(?!(?:{'|'.join(_CAPACITIES)})-.)){PROPERTY_NAME}"
+PropertyName = Annotated[
+    NonEmpty, matching(_NAME, ApiText.NOT_VALID_PROPERTY_NAME(prefix=RESOURCE_PROPERTY_PREFIX), 253 + 64)
+]
+
+
+def _quantity_fault(text: str) -> str | None:
+    try:
+        parse_quantity(text)
+    except InvalidQuantity as error:
+        return ApiText.WRITE_ONE_MI(reason=error.reason)
+    return None
 
 
 class PropertyOperator(StrEnum):
@@ -64,9 +72,7 @@ class PropertyRequirement:
 
     name: PropertyName
     operator: PropertyOperator
-    values: Annotated[
-        tuple[Annotated[QuantityText, Shown(QUANTITY_SCHEMA)], ...], Shown({"minItems": 1, "maxItems": 1})
-    ]
+    values: Annotated[tuple[Annotated[QuantityText, Check(_quantity_fault, QUANTITY_SCHEMA)], ...], Len(1, 1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +101,13 @@ class ClusterSelectorTerm:
     property_sorter: PropertySorter | None = None
 
     def breaks(self) -> Iterator[Break]:
-        """Names, quantities and contradictions between requirements on properties."""
-        if self.property_sorter is not None and (sentence := _property_name_break(self.property_sorter.name)):
-            yield ("propertySorter", "name"), sentence
-        breaks = list(_requirement_breaks(self.property_requirements))
-        yield from below(("propertySelector", "matchExpressions"), breaks)
+        """Contradictions between requirements on properties."""
+        by_name: dict[str, list[tuple[int, PropertyOperator, Quantity]]] = {}
+        for index, requirement in enumerate(self.property_requirements):
+            row = index, requirement.operator, parse_quantity(requirement.values[0])
+            by_name.setdefault(requirement.name, []).append(row)
+        for name, requirements in by_name.items():
+            yield from below(("propertySelector", "matchExpressions"), list(_contradictions(name, requirements)))
 
 
 def _lone_item(value: Any) -> Any:
@@ -151,24 +159,6 @@ class ClusterAffinity:
                 yield (_PREFERRED, index, "preference", "propertySelector"), sentence
 
 
-def _requirement_breaks(requirements: Sequence[PropertyRequirement]) -> Iterator[Break]:
-    sound: dict[str, list[tuple[int, PropertyOperator, Quantity]]] = {}
-    for index, requirement in enumerate(requirements):
-        if sentence := _property_name_break(requirement.name):
-            yield (index, "name"), sentence
-        if len(requirement.values) != 1:
-            yield (index, "values"), ApiText.TAKES_EXACTLY_ONE_VALUE(operator=requirement.operator)
-            continue
-        try:
-            quantity = parse_quantity(requirement.values[0])
-        except InvalidQuantity as error:
-            yield (index, "values", 0), ApiText.WRITE_ONE_MI(reason=error.reason)
-            continue
-        sound.setdefault(requirement.name, []).append((index, requirement.operator, quantity))
-    for name, named in sound.items():
-        yield from _contradictions(name, named)
-
-
 def _contradictions(name: str, requirements: Sequence[tuple[int, PropertyOperator, Quantity]]) -> Iterator[Break]:
     """The first requirement, in order, that no value can satisfy together with those before it."""
     for position in range(1, len(requirements)):
@@ -194,13 +184,3 @@ def _satisfiable(requirements: Sequence[tuple[PropertyOperator, Quantity]]) -> b
         if upper and (value > upper[0] or (value == upper[0] and not upper[1])):
             return False
     return True
-
-
-def _property_name_break(name: str) -> str | None:
-    if not is_property_name(name):
-        return ApiText.NOT_VALID_PROPERTY_NAME()
-    if name.startswith(RESOURCE_PROPERTY_PREFIX):
-        capacity, dash, resource = name.removeprefix(RESOURCE_PROPERTY_PREFIX).partition("-")
-        if not dash or not resource or capacity not in _CAPACITIES:
-            return ApiText.MUST_TOTAL_ALLOCATABLE_AVAILABLE_RESOURCE(resource_property_prefix=RESOURCE_PROPERTY_PREFIX)
-    return None

@@ -2,41 +2,32 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Annotated, Any, Final
 
-from gitfleet.api.annotations import At, Check
+from gitfleet.api.annotations import At
 from gitfleet.api.fleet import GITFLEET_GROUP
 from gitfleet.api.layout import document
 from gitfleet.api.texts import ApiText
-from gitfleet.api.values import DNS_SUBDOMAIN, NamespaceName, NonEmpty, is_dns_subdomain, whole
+from gitfleet.api.values import DNS_SUBDOMAIN, NamespaceName, NonEmpty, matching
 
 HELM_RELEASE_FILE: Final = "gitfleet-helm.yaml"
 """The name of the file, in a folder below `resources/`."""
 _LONGEST_NAME: Final = 53
 """helm pkg/chart/v2/util/validate_name.go."""
-_NAME: Final = {"pattern": whole(DNS_SUBDOMAIN), "maxLength": _LONGEST_NAME}
 USUAL_VERSION: Final = "1.36.0"
 """Of Kubernetes, as charts are told it unless a file says otherwise."""
 _VERSION: Final = r"v?1\.[0-9]{1,3}(?:\.[0-9]{1,3})?"
 _API: Final = r"[A-Za-z0-9.-]+(?:/[A-Za-z0-9.-]+){0,2}"
 
 
-def _matching(pattern: str, sentence: str) -> Check:
-    return Check(lambda text: None if re.fullmatch(pattern, text) else sentence, {"pattern": whole(pattern)})
-
-
-def _name_break(text: str) -> str | None:
-    fits = is_dns_subdomain(text, _LONGEST_NAME)
-    return None if fits else ApiText.MUST_LOWER_CASE_LETTERS(longest_name=_LONGEST_NAME)
-
-
-ReleaseName = Annotated[str, Check(_name_break, _NAME)]
-KubeVersion = Annotated[str, _matching(_VERSION, "must be a version such as 1.36 or 1.36.0; correct it")]
-ApiVersion = Annotated[str, _matching(_API, "must be an API version such as apps/v1; correct it")]
+ReleaseName = Annotated[
+    str, matching(DNS_SUBDOMAIN, ApiText.MUST_LOWER_CASE_LETTERS(longest_name=_LONGEST_NAME), _LONGEST_NAME)
+]
+KubeVersion = Annotated[str, matching(_VERSION, "must be a version such as 1.36 or 1.36.0; correct it")]
+ApiVersion = Annotated[str, matching(_API, "must be an API version such as apps/v1; correct it")]
 
 
 class Hooks(Enum):

@@ -17,7 +17,7 @@ from gitfleet.api.fleet import GITFLEET_GROUP
 from gitfleet.api.layout import document
 from gitfleet.api.objects import Authored
 from gitfleet.api.texts import ApiText
-from gitfleet.api.values import HttpUrl, Key, NamespaceName, NonEmpty, ObjectName, Seconds, whole
+from gitfleet.api.values import HttpUrl, Key, NamespaceName, NonEmpty, ObjectName, Seconds, matching
 from gitfleet.formats.cel import SCHEMA as CEL_SCHEMA
 from gitfleet.formats.cel import Expression, read_metric_condition
 from gitfleet.formats.numbers import SCHEMA as NUMBER_SCHEMA
@@ -32,13 +32,7 @@ RUN_VARIABLES: Final = frozenset(
     {"run", "stage", "placement", "snapshot", "clusters", "namespace", "name", "kind", "interval"}
 )
 """What a staged run gives them; namespace, name and kind where its placement has one workload."""
-VariableName = Annotated[
-    str,
-    Check(
-        lambda text: None if VARIABLE.fullmatch(text) else ApiText.MUST_NAME_LETTERS(),
-        {"pattern": whole(VARIABLE.pattern)},
-    ),
-]
+VariableName = Annotated[str, matching(VARIABLE.pattern, ApiText.MUST_NAME_LETTERS())]
 Number = Annotated[float, Form(read_number, NUMBER_SCHEMA, plain_number)]
 """A number, also in quotes: what KubeVela writes as an IntOrString may have a fraction."""
 MetricCondition = Annotated[Expression, Form(read_metric_condition, CEL_SCHEMA, lambda expression: expression.source)]

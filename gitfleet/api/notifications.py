@@ -5,18 +5,17 @@ The repository names destinations; where they are and with which secrets is give
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Annotated, Final
 
-from gitfleet.api.annotations import Check, OneOf
+from gitfleet.api.annotations import OneOf
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.placing_policy import NamePattern
 from gitfleet.api.texts import ApiText
-from gitfleet.api.values import ObjectName
+from gitfleet.api.values import ObjectName, matching
 
 
 class NotificationEvent(StrEnum):
@@ -43,11 +42,6 @@ class NotificationEvent(StrEnum):
 
 BUILT_IN_TYPES: Final = ("slack", "webhook", "email")
 _TYPE: Final = rf"{'|'.join(BUILT_IN_TYPES)}|[a-z0-9-]+(?:\.[a-z0-9-]+)+"
-_WRONG_TYPE: Final = ApiText.MUST_SLACK_WEBHOOK()
-
-
-def _type_fault(text: str) -> str | None:
-    return None if re.fullmatch(_TYPE, text) else _WRONG_TYPE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +75,7 @@ class Notification:
     """
 
     name: ObjectName
-    type: Annotated[str, Check(_type_fault, {"pattern": rf"^(?:{_TYPE})$"})]
+    type: Annotated[str, matching(_TYPE, ApiText.MUST_SLACK_WEBHOOK())]
     events: tuple[Annotated[str, OneOf(*(event.value for event in NotificationEvent))], ...] = ()
     scope: NotificationScope = NotificationScope()
 

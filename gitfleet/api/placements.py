@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 
 from annotated_types import Interval, Len
 
-from gitfleet.api.annotations import Accept, At, Break, Check, Default, Form, Inline, Location, OneOf, Only, repeated
+from gitfleet.api.annotations import Accept, At, Break, Default, Form, Inline, Location, OneOf, Only, repeated
 from gitfleet.api.cluster_selectors import ClusterAffinity
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.layout import document
@@ -31,8 +31,7 @@ from gitfleet.api.values import (
     ShortName,
     Time,
     is_dns_subdomain,
-    is_qualified_name,
-    whole,
+    matching,
 )
 from gitfleet.formats.int_or_percent import is_zero
 from gitfleet.formats.json_values import JsonObject
@@ -135,10 +134,6 @@ class TopologySpreadConstraint:
     when_unsatisfiable: Annotated[str, OneOf("DoNotSchedule", "ScheduleAnyway")] = "DoNotSchedule"
 
 
-def _taint_key_break(key: str) -> str | None:
-    return ApiText.NOT_VALID_TAINT_KEY() if key and not is_qualified_name(key) else None
-
-
 class TolerationOperator(StrEnum):
     """Whether a toleration compares the value of a taint."""
 
@@ -156,7 +151,7 @@ class Toleration:
     effect: the taint's effect; empty for every effect
     """
 
-    key: Annotated[str, Check(_taint_key_break, {"pattern": whole(f"(?:{QUALIFIED_NAME})?")})] = ""
+    key: Annotated[str, matching(f"(?:{QUALIFIED_NAME})?", ApiText.NOT_VALID_TAINT_KEY())] = ""
     operator: Annotated[
         TolerationOperator, Accept(lambda text: "Equal" if text == "" else text, lambda _: {"const": ""})
     ] = TolerationOperator.EQUAL

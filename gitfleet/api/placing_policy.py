@@ -3,27 +3,18 @@ FleetConfig, and what is reserved whatever it says."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Annotated, Final
 
-from gitfleet.api.annotations import At, Break, Check, OneOf
+from gitfleet.api.annotations import At, Break, OneOf
 from gitfleet.api.objects import GroupKind, ObjectKey
 from gitfleet.api.texts import ApiText
-from gitfleet.api.values import NamespaceName, NonEmpty, is_reserved_namespace
+from gitfleet.api.values import NamespaceName, NonEmpty, is_reserved_namespace, matching
 from gitfleet.formats.kinds import is_envelope_kind
 
-_PATTERN: Final = r"^[-a-z0-9./*]+$"
-
-
-def _pattern_fault(text: str) -> str | None:
-    sound = re.fullmatch(_PATTERN, text) is not None and "\n" not in text
-    return None if sound else ApiText.MUST_NAME_ANY_TEXT()
-
-
-NamePattern = Annotated[str, Check(_pattern_fault, {"pattern": _PATTERN})]
+NamePattern = Annotated[str, matching("[-a-z0-9./*]+", ApiText.MUST_NAME_ANY_TEXT())]
 """A name, in which `*` stands for any text."""
 _NAMESPACE: Final = GroupKind("", "Namespace")
 _OF_EVERY_SERVER: Final = frozenset(

@@ -9,26 +9,20 @@ from __future__ import annotations
 from dataclasses import MISSING, dataclass
 from typing import Annotated, Final
 
-from gitfleet.api.annotations import At, Check, Default, Only
+from gitfleet.api.annotations import At, Default, Only
 from gitfleet.api.fleet import GITFLEET_GROUP
 from gitfleet.api.layout import document
 from gitfleet.api.objects import Authored
 from gitfleet.api.placements import OwnerText, PlacementKey
 from gitfleet.api.texts import ApiText
-from gitfleet.api.values import ObjectName, Time
+from gitfleet.api.values import ObjectName, Time, matching
 
-_HEX: Final = frozenset("0123456789abcdef")
 _NAMED_BY: Final = 10
 """So many digits of the content's digest are in the name of a quarantine that gitfleet makes, and one more where the
 placement has a namespace: `team/web` and `team.web` have no name in common."""
 
 
-def _digest_break(text: str) -> str | None:
-    fits = len(text) == 64 and _HEX.issuperset(text)
-    return None if fits else ApiText.MUST_HEXADECIMAL_DIGITS_SNAPSHOT_HASH()
-
-
-Digest = Annotated[str, Check(_digest_break, {"pattern": "^[0-9a-f]{64}$"})]
+Digest = Annotated[str, matching("[0-9a-f]{64}", ApiText.MUST_HEXADECIMAL_DIGITS_SNAPSHOT_HASH())]
 """The hash of a resource snapshot."""
 
 

@@ -18,7 +18,7 @@ from pydantic_core import CoreSchema, SchemaValidator, ValidationError, core_sch
 
 from gitfleet.api.annotations import FIRST_OF_LIST, Accept, Break, Check, Default, Form, Location, OneOf, Only
 from gitfleet.api.layout import Field, Layout, bounds_of, class_in, find, is_shared, layout_of, nest, parts_of
-from gitfleet.api.sentences import InvalidContent, breaks_of, dotted, invalid_fields, without, without_nulls
+from gitfleet.api.sentences import InvalidContent, breaks_of, dotted, without_nulls
 from gitfleet.api.texts import ApiText
 from gitfleet.formats.canonical_json import json_bytes
 
@@ -44,32 +44,15 @@ METADATA: Final[Mapping[str, Any]] = {
 def read(cls: type[_T], body: Any) -> tuple[_T | None, list[Break]]:
     """The value of what people wrote, or every error that was found. Never raises, whatever the body.
 
-    A rule over several fields only runs on a part whose own fields are sound. Fields that are not are therefore taken
-    away and the rest is checked once more, so that a typing error does not hide what else is wrong; what only their
-    absence breaks is left out again.
+    As with Kubernetes' own validation rules, rules over several fields are judged once each field is sound by itself.
     """
     body = without_nulls(body)
-    validator = _validators(cls, Profile.WRITTEN)
     try:
-        value = validator.validate_python(body)
+        value = _validators(cls, Profile.WRITTEN).validate_python(body)
     except ValidationError as error:
-        breaks = breaks_of(error, cls)
-        invalid = invalid_fields(error)
-        rules = rules_of_parts(cls, without(body, invalid), _valid)
-        return None, breaks + [
-            (location, sentence)
-            for location, sentence in rules
-            if (location, sentence) not in breaks and not any(place[: len(location)] == location for place in invalid)
-        ]
+        return None, breaks_of(error, cls)
     broken = list(broken_rules(value, body))
     return (None, broken) if broken else (value, [])
-
-
-def _valid(cls: type, body: Any) -> Any:
-    try:
-        return _validators(cls, Profile.WRITTEN).validate_python(body)
-    except ValidationError:
-        return None
 
 
 def read_state(cls: type[_T], body: Any) -> _T:
@@ -317,21 +300,6 @@ def broken_rules(value: Any, body: Any, top: Location = ()) -> Iterator[Break]:
                 yield from broken_rules(element, written[index], (*place, index))
         elif part is not None:
             yield from broken_rules(part, written, place)
-
-
-def rules_of_parts(cls: type, body: Any, read: Callable[[type, Any], Any], top: Location = ()) -> Iterator[Break]:
-    """The same for a body of which only parts may be sound: `read` gives a value, None where the fields are wrong."""
-    value = read(cls, body)
-    if value is not None:
-        yield from broken_rules(value, body, top)
-        return
-    for item in _ruled_fields(cls):
-        inner, part, place = class_in(item.type), _below(body, item.path), (*top, *item.path)
-        if isinstance(part, list):
-            for index, element in enumerate(part):
-                yield from rules_of_parts(inner, element, read, (*place, index))
-        elif part is not None:
-            yield from rules_of_parts(inner, part, read, place)
 
 
 def _below(body: Any, path: tuple[str, ...]) -> Any:

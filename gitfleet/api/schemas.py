@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any, Final, Literal, Union, get_args, get_origin
 
-from gitfleet.api.annotations import FIRST_OF_LIST, Absent, Accept, Check, Form, OneOf, Shown
+from gitfleet.api.annotations import FIRST_OF_LIST, Absent, Accept, Check, Form, OneOf
 from gitfleet.api.layout import Field, bounds_of, find, layout_of, nest, parts_of
 from gitfleet.api.reading import METADATA
 from gitfleet.api.texts import ApiText
@@ -108,7 +108,7 @@ def _schema(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     else:
         schema = {"enum": list(choice.values)} if choice is not None else _bare_schema(bare, definitions)
     for extra in extras:
-        if isinstance(extra, Check | Shown):
+        if isinstance(extra, Check):
             schema |= extra.schema
     schema |= _limits(extras, schema.get("type"))
     return schema if spelling is None else {"anyOf": [schema, spelling.schema(schema)]}

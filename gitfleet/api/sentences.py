@@ -6,7 +6,7 @@ No sentence repeats a value that stands in a file, so none can give away a secre
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic_core import ValidationError
@@ -63,24 +63,6 @@ def breaks_of(error: ValidationError, cls: type) -> list[Break]:
         else:
             breaks.append((location, _sentence(item["type"], context)))
     return breaks
-
-
-def invalid_fields(error: ValidationError) -> list[Location]:
-    """The fields that are wrong by themselves; items of lists are not among them, since the others would move up."""
-    return [
-        tuple(item["loc"])
-        for item in error.errors(include_url=False, include_input=False)
-        if item["type"] != "missing" and item["loc"] and isinstance(item["loc"][-1], str) and "[key]" not in item["loc"]
-    ]
-
-
-def without(raw: Any, fields: Sequence[Location], at: Location = ()) -> Any:
-    """A body without some of its fields."""
-    if isinstance(raw, dict):
-        return {name: without(item, fields, (*at, name)) for name, item in raw.items() if (*at, name) not in fields}
-    if isinstance(raw, list):
-        return [without(item, fields, (*at, index)) for index, item in enumerate(raw)]
-    return raw
 
 
 _PLAIN = {

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 
 from annotated_types import Interval, Len
 
-from gitfleet.api.annotations import At, Break, Check, Inline, Only, names_taken
+from gitfleet.api.annotations import At, Break, Inline, Only, names_taken
 from gitfleet.api.conditions import Condition, Conditions, EvictionConditionType, Status, find_condition
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.layout import document
@@ -32,6 +32,7 @@ from gitfleet.api.values import (
     ShortName,
     SnapshotIndex,
     above_zero,
+    matching,
 )
 
 _API_VERSION: Final = f"{PLACEMENT_GROUP}/v1beta1"
@@ -39,11 +40,6 @@ REWRITE_PREFIX: Final = "rewrite-"
 """What the name of every approval of a new head of the watched branch begins with."""
 HOLD_PREFIX: Final = "hold-"
 """What the name of every hold, and so of its approval, begins with."""
-
-
-def _stage_name(text: str) -> str | None:
-    fits = text.isascii() and text.isalnum() and text == text.lower() and len(text) <= 63
-    return None if fits else ApiText.MUST_LOWER_CASE_LETTERS_DIGITS()
 
 
 DIGEST: Final = "gitfleet.dev/digest"
@@ -106,7 +102,7 @@ class Stage:
     startRate: how many clusters at most start within any minute
     """
 
-    name: Annotated[str, Check(_stage_name, {"pattern": "^[a-z0-9]{1,63}$"})]
+    name: Annotated[str, matching("[a-z0-9]{1,63}", ApiText.MUST_LOWER_CASE_LETTERS_DIGITS())]
     label_selector: LabelSelector | None = None
     sorting_label_key: LabelKey | None = None
     max_concurrency: Concurrency = 1

@@ -17,12 +17,9 @@ class ApiText(FaultTable):
     ANOTHER_NAME = "another name of {item}"
     BEFORE_CAME_HERE = "before it came here"
     BEGINS_NAMES_RENAME = "begins as the names of {other} do ({prefix}); rename it"
-    CANNOT_CHANGE_APIVERSION_KIND = "cannot change apiVersion or kind; remove the patch"
-    CANNOT_CHANGE_STATUS = "cannot change the status; remove the patch"
     CANNOT_PERCENTAGE_PICKALL_PLACEMENT = "cannot be a percentage with a PickAll placement; write a number"
     CANNOT_STAND_BESIDE_NAME = "cannot stand beside a name; keep one of the two"
     CANNOT_UNWRAPPED = "{key} {place} cannot be unwrapped: {why}"
-    CHANGE_ONLY_LABELS_ANNOTATIONS_METADATA = "can change only labels and annotations of metadata; correct it"
     CLUSTER_SCOPED_KIND_NAMESPACE = "a cluster-scoped kind in a namespace"
     COMPARED_LATER_STAGES = "is compared with later stages, and this is the last one; write Stage or Cluster"
     CONTRADICTS_EARLIER_REQUIREMENT = (
@@ -36,12 +33,10 @@ class ApiText(FaultTable):
     DENIED_SPEC_POLICY_DENY_FLEETCONFIG = (
         "is denied by spec.policy.deny[{index}] of FleetConfig; remove it, or allow it there"
     )
-    EMPTY_PART_DOUBLED_FINAL_SLASH = "has an empty part, by a doubled or final slash; remove the slash"
     FIELD_JSON_POINTER = "the field, as a JSON pointer"
     FILE_COMMAND_GIVEN = "it is a file that a command is given"
     FILLED_SERVER_GITFLEET = "filled in by a server or by gitfleet; let through and not taken where people wrote it"
     GITFLEET_SCHEMA_LISTS_KINDS = "{meant}`gitfleet schema` lists the kinds"
-    INDEX_NO_LIST = "has an index that no list has; correct it"
     KIND_LISTED_TWICE = "is already in the list; keep one scope of a kind"
     LABELS_BELOW = "write labels below matchLabels"
     LIES_NAMESPACE_NOT_ENVELOPE_OWN = "lies in namespace {namespace}, not in the envelope's own"
@@ -63,7 +58,6 @@ class ApiText(FaultTable):
     MUST_BEGINNING_BRANCH_NAME_ENDS = (
         "must be the beginning of a branch's name that ends in a slash, such as fleet/agents/"
     )
-    MUST_BEGIN_SLASH = "must begin with a slash; write a path such as /spec/replicas"
     MUST_EMPTY_OPERATOR_EXISTS = "must be empty with operator Exists; remove it"
     MUST_HEXADECIMAL_DIGITS_SNAPSHOT_HASH = (
         "must be the 64 hexadecimal digits of a snapshot's hash; copy it from the snapshot"
@@ -104,7 +98,6 @@ class ApiText(FaultTable):
     MUST_NAME_LETTERS = "must be a name of letters, digits, _ and -; rename it"
     MUST_NAME_PLACEMENT_SAME_KIND = "must be only the name of a placement of this kind and namespace; correct it"
     MUST_NOT_ABOVE_MAX = "must not be above `max`; correct one of them"
-    MUST_NOT_EMPTY = "must not be empty; write a path such as /spec/replicas"
     MUST_NOT_EMPTY_FILL = "must not be empty; fill it in"
     MUST_NOT_EMPTY_OPERATOR_EQUAL = "must not be empty with operator Equal; fill it in or use Exists"
     MUST_NOT_EMPTY_WRITE_INDEX = "must not be empty; write the index of a snapshot, such as 3"
@@ -121,9 +114,6 @@ class ApiText(FaultTable):
     )
     MUST_STRING_PUT_QUOTES = "must be a string; put it in quotes"
     MUST_TEXT_PLACEMENT = "must be text: a placement, as name or namespace/name"
-    MUST_TOTAL_ALLOCATABLE_AVAILABLE_RESOURCE = (
-        "must be {resource_property_prefix}<total, allocatable or available>-<resource>; correct it"
-    )
     MUST_TRUE_FALSE = "must be true or false, without quotes"
     MUST_WHOLE_NUMBER = "must be a whole number, without quotes"
     MUST_WHOLE_NUMBER_QUOTES = "must be a whole number in quotes"
@@ -186,7 +176,10 @@ class ApiText(FaultTable):
     NOT_SUPPORTED_OVERRIDES = "is not supported in overrides; use labelSelector"
     NOT_VALID_LABEL_KEY = "is not a valid label key; use letters, digits and -_. with an optional dns.prefix/"
     NOT_VALID_LABEL_VALUE = "is not a valid label value; use at most 63 letters, digits and -_."
-    NOT_VALID_PROPERTY_NAME = "is not a valid property name; use letters, digits and -_. with parts between slashes"
+    NOT_VALID_PROPERTY_NAME = (
+        "is not a valid property name; use letters, digits and -_. between slashes, and total-, allocatable- or "
+        "available- after {prefix}"
+    )
     NOT_VALID_TAINT_KEY = "is not a valid taint key; use letters, digits and -_."
     NO_BRANCH_HOLDS = "no branch holds a {kind}"
     NO_EFFECT_PLACEMENTTYPE_PICKALL = "has no effect with placementType PickAll; remove it or use PickN"
@@ -197,6 +190,10 @@ class ApiText(FaultTable):
     NO_LABELSELECTOR_SELECTS_NO_CLUSTER = "has no labelSelector, so it selects no cluster; add one, {} for all clusters"
     NO_NAMESPACE_ONLY_OBJECTS_ENVELOPE = (
         "has no namespace, and only objects of the envelope's own namespace may be wrapped here"
+    )
+    NO_PATH_OF_PATCH = (
+        "is no path that an override may change, such as /spec/replicas: not apiVersion, kind or status, and of "
+        "metadata only labels and annotations; correct it"
     )
     NO_TYPE_FIELD_DECLARATION = "{bare} is no type that a field of a declaration can have"
     OBJECT_EACH_API_SERVER_MAKES = "is an object that each API server makes for itself; name another"
@@ -233,7 +230,6 @@ class ApiText(FaultTable):
     STANDS_TWICE_REMOVE_ONE = "stands twice; remove one"
     STANDS_TWICE_REMOVE_ONE_2 = "{task} stands twice; remove one"
     TAKEN_EARLIER_RENAME = "is taken by an earlier {what}; rename it"
-    TAKES_EXACTLY_ONE_VALUE = "{operator} takes exactly one value; give one quantity"
     TAKES_NO_VALUES = "{operator} takes no values; remove them"
     TAKING_FILE_AWAY = "taking the file away"
     TARGETREVISION_NAME_SNAPSHOT_OLDER_CONTENT = (

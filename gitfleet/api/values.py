@@ -28,12 +28,14 @@ _DNS_SUBDOMAIN: Final = re.compile(DNS_SUBDOMAIN)
 _NAMESPACE: Final = re.compile(_DNS_LABEL)
 _KIND: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}")
 _NAME_PART: Final = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
-_PROPERTY_PART: Final = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?")
+_PROPERTY_PART: Final = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?"
+PROPERTY_NAME: Final = rf"{_PROPERTY_PART}(?:/{_PROPERTY_PART})*"
+"""The name of a cluster's property: parts of qualified names with any number of slashes between them, as in Azure's
+`kubernetes.azure.com/vm-sizes/NAME/count` (decision D36)."""
 _SNAPSHOT_NUMBER: Final = re.compile("[0-9]{0,18}")
 _LABEL_VALUE: Final = rf"(?:{_NAME_PART})?"
 """Kubernetes' label value: at most 63 of letters, digits, `-_.`, beginning and ending with a letter or digit."""
 QUALIFIED_NAME: Final = rf"(?![^/]{{254}})(?:{DNS_SUBDOMAIN}/)?{_NAME_PART}"
-_QUALIFIED_NAME: Final = re.compile(QUALIFIED_NAME)
 
 
 def is_dns_subdomain(text: str, longest: int = 253) -> bool:
@@ -98,18 +100,7 @@ def is_reserved_namespace(name: str) -> bool:
     return name == "default" or name.startswith(("kube-", "fleet-"))
 
 
-def is_qualified_name(text: str) -> bool:
-    """Kubernetes' qualified name, such as a label key: an optional DNS prefix and slash, a name of at most 63."""
-    return _QUALIFIED_NAME.fullmatch(text) is not None
-
-
-def is_property_name(text: str) -> bool:
-    """What can be the name of a cluster's property: parts of qualified names with any number of slashes between them,
-    as in Azure's `kubernetes.azure.com/vm-sizes/NAME/count` (decision D36)."""
-    return len(text) <= 253 + 64 and all(_PROPERTY_PART.fullmatch(part) for part in text.split("/"))
-
-
-def _matching(pattern: str, sentence: str, longest: int | None = None) -> Check:
+def matching(pattern: str, sentence: str, longest: int | None = None) -> Check:
     """A check of texts by a pattern and their length in characters, which say the same to editors."""
     regex = re.compile(pattern)
 
@@ -159,39 +150,37 @@ def read_snapshot_index(value: Any) -> str | None:
     return text or None
 
 
-_IS_LABEL_VALUE: Final = _matching(_LABEL_VALUE, ApiText.NOT_VALID_LABEL_VALUE())
-PROPERTY_NAME: Final = rf"{_PROPERTY_PART.pattern}(?:/{_PROPERTY_PART.pattern})*"
-"""`is_property_name` as a pattern, without its length."""
-ObjectName = Annotated[str, _matching(DNS_SUBDOMAIN, ApiText.MUST_LOWER_CASE_LETTERS_DIGITS_DASHES(), 253)]
-ShortName = Annotated[str, _matching(DNS_SUBDOMAIN, ApiText.MUST_LOWER_CASE_LETTERS_DIGITS_DASHES_DOTS(), 63)]
-NamespaceName = Annotated[str, _matching(_DNS_LABEL, ApiText.MUST_LOWER_CASE_LETTERS_DIGITS_DASHES_MOST(), 63)]
-ApiGroup = Annotated[str, _matching(rf"(?:{DNS_SUBDOMAIN})?", ApiText.MUST_API_GROUP_WITHOUT_VERSION(), 253)]
-KindName = Annotated[str, _matching(_KIND.pattern, ApiText.MUST_NAME_KIND())]
+_IS_LABEL_VALUE: Final = matching(_LABEL_VALUE, ApiText.NOT_VALID_LABEL_VALUE())
+ObjectName = Annotated[str, matching(DNS_SUBDOMAIN, ApiText.MUST_LOWER_CASE_LETTERS_DIGITS_DASHES(), 253)]
+ShortName = Annotated[str, matching(DNS_SUBDOMAIN, ApiText.MUST_LOWER_CASE_LETTERS_DIGITS_DASHES_DOTS(), 63)]
+NamespaceName = Annotated[str, matching(_DNS_LABEL, ApiText.MUST_LOWER_CASE_LETTERS_DIGITS_DASHES_MOST(), 63)]
+ApiGroup = Annotated[str, matching(rf"(?:{DNS_SUBDOMAIN})?", ApiText.MUST_API_GROUP_WITHOUT_VERSION(), 253)]
+KindName = Annotated[str, matching(_KIND.pattern, ApiText.MUST_NAME_KIND())]
 _POINTER: Final = r"(?!/(?:apiVersion|kind|metadata(?:/(?:name|uid|managedFields).*)?)$)(?:/(?:[^~/]|~[01])+)+"
-FieldPointer = Annotated[str, _matching(_POINTER, ApiText.MUST_JSON_POINTER_SPEC_REPLICAS())]
+FieldPointer = Annotated[str, matching(_POINTER, ApiText.MUST_JSON_POINTER_SPEC_REPLICAS())]
 OtherManager = Annotated[
     str,
-    _matching(
+    matching(
         rf"(?!(?:{FIELD_MANAGER}|{ROLLOUT_MANAGER})$)[\s\S]+",
         ApiText.MUST_NAME_ANOTHER_FIELD_MANAGER(field_manager=FIELD_MANAGER, rollout_manager=ROLLOUT_MANAGER),
     ),
 ]
-LabelKey = Annotated[str, _matching(QUALIFIED_NAME, ApiText.NOT_VALID_LABEL_KEY())]
+LabelKey = Annotated[str, matching(QUALIFIED_NAME, ApiText.NOT_VALID_LABEL_KEY())]
 LabelValue = Annotated[str, _IS_LABEL_VALUE]
 SelectorValue = Annotated[str, Accept(_number_as_text, lambda _: {"type": "integer", "minimum": 0}), _IS_LABEL_VALUE]
 QuantityText = Annotated[str, Accept(_quantity_as_text, lambda _: {"type": "number"})]
 NonEmpty = Annotated[str, MinLen(1)]
 _API_VERSION: Final = rf"(?:{DNS_SUBDOMAIN}/)?v[0-9][a-z0-9]{{0,61}}"
-ApiVersion = Annotated[str, _matching(_API_VERSION, ApiText.MUST_API_GROUP_VERSION(), 253)]
+ApiVersion = Annotated[str, matching(_API_VERSION, ApiText.MUST_API_GROUP_VERSION(), 253)]
 _HOST: Final = r"(?:[A-Za-z0-9](?:[-A-Za-z0-9.]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])"
 _URL: Final = rf"https?://{_HOST}(?::[1-9][0-9]{{0,4}})?(?:[/?][!-\x22$-~]*)?"
-HttpUrl = Annotated[str, _matching(_URL, ApiText.MUST_HTTP_HTTPS_URL_HOST(), 2000)]
+HttpUrl = Annotated[str, matching(_URL, ApiText.MUST_HTTP_HTTPS_URL_HOST(), 2000)]
 BranchName = Annotated[
     str,
     Check(lambda text: None if is_branch(text) else ApiText.MUST_NAME_GIT_TAKES_BRANCH(), {"pattern": whole(BRANCH)}),
 ]
 _PUBLIC_KEY: Final = r"(?:sk-)?(?:ssh|ecdsa)-[a-z0-9@.-]+ [A-Za-z0-9+/]+={0,2}(?: [ -~]*)?"
-PublicKey = Annotated[str, _matching(_PUBLIC_KEY, ApiText.MUST_ONE_LINE_SSH_PUBLIC(), 8192)]
+PublicKey = Annotated[str, matching(_PUBLIC_KEY, ApiText.MUST_ONE_LINE_SSH_PUBLIC(), 8192)]
 Labels = Mapping[LabelKey, LabelValue]
 Annotations = Mapping[LabelKey, str]
 IntOrPercent = Annotated[int | str, Form(read_int_or_percent, INT_OR_PERCENT_SCHEMA)]

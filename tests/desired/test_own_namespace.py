@@ -141,5 +141,5 @@ def test_an_override_changes_objects_of_its_own_namespace() -> None:
     }
     head = {"apiVersion": "placement.kubernetes-fleet.io/v1", "kind": "ResourceOverride"}
     body = {**head, "metadata": {"name": "x", "namespace": "team-a"}, "spec": spec}
-    said = ApiText.CHANGE_ONLY_LABELS_ANNOTATIONS_METADATA()
+    said = ApiText.NO_PATH_OF_PATCH()
     assert [one for one in faults_of(committed(body)) if said in one]

@@ -116,7 +116,7 @@ CASES = {
         path=OVERRIDE,
         line=yaml_lines(_FORBIDDEN, "/metadata/name"),
         field="spec.policy.overrideRules[0].jsonPatchOverrides[0].path",
-        code="CHANGE_ONLY_LABELS_ANNOTATIONS_METADATA",
+        code="NO_PATH_OF_PATCH",
         correction={OVERRIDE: to_yaml(override("greeting"))},
     ),
     "two overrides on one resource": Case(

@@ -37,7 +37,7 @@ NARROWER: Final = {
     "test, move and copy are no operations of KubeFleet's overrides": part(ApiText.MUST_ONE)
     + "'add', 'remove', 'replace'",
     "a rule that does nothing is a slip, as in KubeFleet": ApiText.NEEDS_LEAST_ONE_PATCH_OVERRIDETYPE(),
-    "an empty key is a doubled or final slash, as in KubeFleet": ApiText.EMPTY_PART_DOUBLED_FINAL_SLASH(),
+    "an empty key is a doubled or final slash, as in KubeFleet": ApiText.NO_PATH_OF_PATCH(),
     "an unknown field is a slip in every file": part(ApiText.NOT_KNOWN_FIELD),
 }
 """Why a case that the suite lets pass is refused, with what the sentence says."""
