@@ -10,7 +10,6 @@ Nothing past this package sees raw YAML of ours (payload bodies excepted: they a
     cache_key(path, blob)                          under which a parsed file is kept on disk
     manifests_of(path, blob, parsed)               the payload of one file
     faults_at(notes, contents)                     faults about fields of objects that were read, with their lines
-    placement_update_breaks(old, new)              edits of a placement that are not allowed
 
 `read_desired` is a pipeline (`tree`): read (`reading`), resolve duplicates, check (`checks`), use the last good version
 of each object with an error (`history`), and check once more. It takes
@@ -31,8 +30,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 
 from gitfleet.api.objects import Manifest, Origin, key_of
-from gitfleet.desired.accept import Accepted, accept
-from gitfleet.desired.checks.updates import placement_update_breaks
+from gitfleet.desired.accept import accept
 from gitfleet.desired.reading.files import FileReading, ReadObject, faults_at, read_file
 from gitfleet.desired.reading.folders import FolderLayout, layout_of
 from gitfleet.desired.reading.ignore_rules import IgnoreRules, read_ignore
@@ -40,7 +38,6 @@ from gitfleet.desired.reading.paths import (
     CHART_FILE,
     IGNORE_FILE,
     KUSTOMIZATIONS,
-    built_folders,
     folders_of,
     is_build_file,
     is_folder_file,
@@ -59,7 +56,6 @@ __all__ = [
     "CHART_FILE",
     "IGNORE_FILE",
     "KUSTOMIZATIONS",
-    "Accepted",
     "DesiredRequest",
     "FileReading",
     "FolderLayout",
@@ -68,7 +64,6 @@ __all__ = [
     "ReadObject",
     "SourceFile",
     "accept",
-    "built_folders",
     "cache_key",
     "faults_at",
     "folders_of",
@@ -79,7 +74,6 @@ __all__ = [
     "layout_of",
     "manifests_of",
     "parse_file",
-    "placement_update_breaks",
     "read_desired",
     "read_file",
     "read_ignore",

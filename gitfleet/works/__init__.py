@@ -1,11 +1,9 @@
 """works: snapshot + overrides for a cluster = the exact manifests.
 
-    render_work             the work of one binding: its exact manifests
     failing_patches         the patches for which it fails
     render_fleet            the works of every cluster, each rendered only when it changed
     state_when_done         the state when the rollouts are through
     works_when_done         the works when the rollouts are through
-    contents_by_cluster     the overrides that apply on each cluster, and its variants
     target_contents         the same with the labels that overrides depend on
     deletions_of            what overrides delete of a snapshot on a cluster
     names_placement         whether an override is for a placement
@@ -21,27 +19,24 @@ Source: kubefleet.md §5; KubeFleet pkg/controllers/workgenerator, pkg/utils/ove
 from gitfleet.works.compiled import CompiledOverrides, FailedPatch
 from gitfleet.works.fleet import WorksMemo, render_fleet, state_when_done, works_when_done
 from gitfleet.works.matching import (
-    contents_by_cluster,
     deletions_of,
     looked_at_beside_labels,
     names_placement,
     pinned_labels,
     target_contents,
 )
-from gitfleet.works.render import failing_patches, render_work
+from gitfleet.works.render import failing_patches
 
 __all__ = [
     "CompiledOverrides",
     "FailedPatch",
     "WorksMemo",
-    "contents_by_cluster",
     "deletions_of",
     "failing_patches",
     "looked_at_beside_labels",
     "names_placement",
     "pinned_labels",
     "render_fleet",
-    "render_work",
     "state_when_done",
     "target_contents",
     "works_when_done",

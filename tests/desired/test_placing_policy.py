@@ -10,7 +10,7 @@ import pytest
 from gitfleet.api.texts import ApiText
 from gitfleet.desired.texts import DesiredText
 from gitfleet.model.state import FleetState
-from gitfleet.snapshots import index_payload
+from gitfleet.snapshots.index import index_payload
 from tests.desired.commits import faults_of, read
 from tests.snapshots.builders import record_of, take
 

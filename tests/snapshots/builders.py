@@ -10,7 +10,9 @@ from gitfleet.api.objects import GroupKind, JsonObject, Manifest, Origin, key_of
 from gitfleet.api.placements import Placement, PlacementKey, ResourceSelector, SelectionScope
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.state import PlacementRecord
-from gitfleet.snapshots import PayloadIndex, SnapshotResult, index_payload, take_snapshots
+from gitfleet.snapshots import PayloadIndex, take_snapshots
+from gitfleet.snapshots.index import index_payload
+from gitfleet.snapshots.take import SnapshotResult
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ANNOTATION = "kubernetes-fleet.io/envelope-configmap"

@@ -11,7 +11,7 @@ from gitfleet.api.conditions import Reason
 from gitfleet.api.objects import Manifest
 from gitfleet.api.placing_policy import KindPattern, PlacingPolicy, PlacingRule
 from gitfleet.api.texts import ApiText
-from gitfleet.snapshots import UserError
+from gitfleet.snapshots.selection import UserError
 from gitfleet.snapshots.texts import SnapshotsText
 from tests.snapshots.builders import (
     ANNOTATION,

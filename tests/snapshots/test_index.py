@@ -19,7 +19,8 @@ from gitfleet.api.values import NamespacedName
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState, PlacementRecord
-from gitfleet.snapshots import index_of, index_payload, references_of, snapshot_order
+from gitfleet.snapshots import index_of, references_of
+from gitfleet.snapshots.index import index_payload, snapshot_order
 from tests.snapshots.builders import NAMESPACED, config, index, namespace, obj, placement, role
 from tests.state.builders import T0, condition
 

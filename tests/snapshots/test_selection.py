@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.objects import NAME_LABEL, GroupKind, Manifest
 from gitfleet.api.placements import ResourceSelector
-from gitfleet.snapshots import index_payload, is_propagated, select, snapshot_order
+from gitfleet.snapshots import select
+from gitfleet.snapshots.index import index_payload, is_propagated, snapshot_order
 from gitfleet.snapshots.texts import SnapshotsText
 from tests.snapshots.builders import NAMESPACED, config, index, namespace, obj, pick, pick_namespace, placement, role
 

@@ -14,7 +14,8 @@ from gitfleet.api.labels import LabelSelector
 from gitfleet.api.objects import JsonObject, Manifest
 from gitfleet.api.placements import Placement, PlacementKey, ResourceSelector
 from gitfleet.model.state import PlacementRecord
-from gitfleet.snapshots import PayloadIndex, index_payload, restore_snapshot, select, take_snapshots
+from gitfleet.snapshots import PayloadIndex, restore_snapshot, select, take_snapshots
+from gitfleet.snapshots.index import index_payload
 from gitfleet.snapshots.texts import SnapshotsText
 from tests.builders import config_map, manifest_of, namespace
 

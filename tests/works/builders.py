@@ -18,7 +18,9 @@ from gitfleet.api.placing_policy import USUAL_POLICY, PlacingPolicy
 from gitfleet.api.snapshots import DocumentRef, OverrideSnapshot, ResourceSnapshot
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.works import Work
-from gitfleet.works import CompiledOverrides, contents_by_cluster, render_work
+from gitfleet.works import CompiledOverrides
+from gitfleet.works.matching import contents_by_cluster
+from gitfleet.works.render import render_work
 
 WEB = PlacementKey("", "web")
 EAST = MemberCluster(name="east", labels={"region": "eu", "tier": "gold"})

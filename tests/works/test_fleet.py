@@ -17,13 +17,7 @@ from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.views.texts import ViewsText
-from gitfleet.works import (
-    WorksMemo,
-    looked_at_beside_labels,
-    pinned_labels,
-    render_fleet,
-    works_when_done,
-)
+from gitfleet.works import WorksMemo, looked_at_beside_labels, pinned_labels, render_fleet, works_when_done
 from tests.works.builders import EAST, NAMESPACE, ROLE, SETTINGS, WEB, WEST, binding_of, override, rule, snapshot
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitfleet.api.bindings import ClusterContent
 from gitfleet.api.overrides import OverridePlacement, OverrideRule
 from gitfleet.api.placements import PlacementKey
-from gitfleet.works import contents_by_cluster
+from gitfleet.works.matching import contents_by_cluster
 from tests.works.builders import EAST, NAMESPACE, ROLE, SETTINGS, WEB, WEST, content_for, obj, override, rule, snapshot
 
 ALL = snapshot(NAMESPACE, SETTINGS, ROLE)

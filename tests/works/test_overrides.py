@@ -15,7 +15,8 @@ from gitfleet.api.clusters import ClusterStatus, PropertyValue
 from gitfleet.api.objects import Manifest
 from gitfleet.api.overrides import JsonPatch, OverrideRule
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.works import CompiledOverrides, render_work
+from gitfleet.works import CompiledOverrides
+from gitfleet.works.render import render_work
 from gitfleet.works.texts import WorksText
 from tests.works.builders import (
     EAST,

@@ -9,7 +9,9 @@ from gitfleet.api.bindings import ClusterContent
 from gitfleet.api.objects import Manifest
 from gitfleet.api.snapshots import DocumentRef, ResourceSnapshot
 from gitfleet.snapshots import current_overrides, take_override_snapshots
-from gitfleet.works import CompiledOverrides, contents_by_cluster, render_work
+from gitfleet.works import CompiledOverrides
+from gitfleet.works.matching import contents_by_cluster
+from gitfleet.works.render import render_work
 from tests.conformance.documents import (
     NOW,
     PLACEMENT,

@@ -22,7 +22,7 @@ from gitfleet.rollout import is_ready, plan_rollout, request_for
 from gitfleet.rollout.budgets import Counts, budget
 from gitfleet.rollout.readiness import has_failed, is_diff_reported
 from gitfleet.snapshots import current_overrides, take_override_snapshots
-from gitfleet.works import contents_by_cluster
+from gitfleet.works.matching import contents_by_cluster
 from tests.conformance.documents import (
     NOW,
     PLACEMENT,

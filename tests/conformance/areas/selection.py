@@ -8,7 +8,8 @@ from typing import Any
 from gitfleet.api.objects import JsonObject, key_of
 from gitfleet.formats.kinds import is_selectable
 from gitfleet.formats.limits import in_batches
-from gitfleet.snapshots import index_payload, is_propagated, snapshot_order, strip
+from gitfleet.snapshots import strip
+from gitfleet.snapshots.index import index_payload, is_propagated, snapshot_order
 from tests.conformance.documents import difference, manifest_of, named
 
 
