@@ -230,7 +230,7 @@ EU, US = ({"matchLabels": {"zone": zone}} for zone in ("eu", "us"))
                {"rolloutBatches": [{"replicas": 1, "batchRolloutWebhooks": [GOES_BACK]}]}))),
         # Kinds of workloads.
         ({PATH: trait(targetRef={**DEPLOYMENT, "kind": "Deploymnet", "name": "api"})},
-         [AT(5, ("spec.targetRef.kind: " + DesiredText.KIND_YOU_MEAN(kind="Deployment", api_version="apps/v1")))]),
+         [AT(5, f"spec.targetRef.kind: {NOT_MOVED}")]),
         ({PATH: trait(targetRef={"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "api"}, clusters={})},
          [AT(5, f"spec.targetRef.kind: {NOT_MOVED}")]),
         ({PATH: trait(targetRef={"apiVersion": "games.example.com/v1", "kind": "GameServerSet", "name": "api"},

@@ -7,18 +7,16 @@ from typing import Final
 
 from gitfleet.api import Break, Location
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.objects import GroupKind, Identity, ObjectKey
+from gitfleet.api.objects import GroupKind, Identity
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.rollout_plans import OnFailure, RolloutPlan, RolloutWebhook
 from gitfleet.api.scalers import is_scaled_by, scalers_of
 from gitfleet.api.workload_rollouts import WORKLOAD_KINDS, AppRollout, RolloutTrait, WorkloadRollout
 from gitfleet.desired.checks.commit import Commit, Refusal, noted
-from gitfleet.desired.known_kinds import KnownKinds, is_kubernetes_group
+from gitfleet.desired.known_kinds import is_kubernetes_group
 from gitfleet.desired.reading.files import ReadObject
 from gitfleet.desired.texts import DesiredText
-from gitfleet.formats.kinds import BUILT_IN_KINDS
 
-_API_FIELDS: Final = {"group": "apiVersion", "kind": "kind"}
 _DAEMON_SET: Final = GroupKind("apps", "DaemonSet")
 _TARGET: Final = ("spec", "targetRef")
 _KINDS: Final = ", ".join(sorted(kind.kind for kind in WORKLOAD_KINDS))
@@ -47,19 +45,18 @@ def rollout_refusals(commit: Commit) -> Iterator[Refusal]:
 
 
 def workload_refusals(commit: Commit) -> Iterator[Refusal]:
-    """Refuse rollouts to a size that an autoscaler sets, of kinds that do not exist or cannot be moved, and rollouts of
-    DaemonSets that are to go back."""
+    """Refuse rollouts to a size that an autoscaler sets, of kinds of Kubernetes that cannot be moved, and rollouts of
+    DaemonSets that are to go back. Sources are of the target's kind."""
     rollouts = commit.of(RolloutTrait)
     scalers = scalers_of(commit.manifests) if rollouts else {}
     for item, rollout in rollouts:
-        plan = rollout.rollout_plan
-        for workload, place in rollout.workloads:
-            scaler = scalers.get(workload.identity) if plan.target_size is not None else None
-            if scaler is not None:
+        plan, kind = rollout.rollout_plan, rollout.target.group_kind
+        for workload, place in rollout.workloads if plan.target_size is not None else ():
+            if (scaler := scalers.get(workload.identity)) is not None:
                 yield item, (place, f"is {is_scaled_by(scaler)}")
-            yield from noted(item, _unknown(workload, place, commit.kinds))
-        yield from noted(item, _unmovable(rollout.target.group_kind))
-        if rollout.target.group_kind == _DAEMON_SET:
+        if is_kubernetes_group(kind.group) and kind not in WORKLOAD_KINDS:
+            yield item, ((*_TARGET, "kind"), DesiredText.NO_KIND_ROLLOUT_MOVE(kinds=_KINDS))
+        if kind == _DAEMON_SET:
             yield from noted(item, _one_way(plan))
 
 
@@ -67,8 +64,9 @@ def workload_warnings(commit: Commit) -> Iterator[Refusal]:
     """Warn of rollouts of a kind that may have no handler, and of targets that no manifest has. A rollout that says on
     which `clusters` its workloads are may name some that live there without a manifest; sources may be gone."""
     for item, rollout in commit.of(RolloutTrait):
-        yield from noted(item, _unhandled(rollout, commit.kinds))
-        target = rollout.target
+        target, kind = rollout.target, rollout.target.group_kind
+        if kind not in WORKLOAD_KINDS and not is_kubernetes_group(kind.group):
+            yield item, ((*_TARGET, "kind"), DesiredText.NO_KIND_WITHOUT_HANDLER(kinds=_KINDS, kind=kind))
         if rollout.clusters is None and not commit.has_payload(*target.identity):
             hint = commit.payload_hint(*target.identity, DesiredText.CORRECT_ADD_MANIFEST())
             yield item, ((*_TARGET, "name"), DesiredText.NAMES_NO_MANIFEST_REPO(workload=target.kind, hint=hint))
@@ -81,28 +79,6 @@ def _rollouts(commit: Commit) -> list[tuple[ReadObject, WorkloadRollout]]:
 def _reaches_out(rollout: WorkloadRollout) -> bool:
     workloads = rollout.workloads if isinstance(rollout, RolloutTrait) else ()
     return any(workload.namespace != rollout.key.namespace for workload, _ in workloads)
-
-
-def _unknown(workload: ObjectKey, place: Location, kinds: KnownKinds) -> Iterator[Break]:
-    """A kind that a group of Kubernetes does not have."""
-    misspelt = kinds.misspelt(workload.group, workload.kind) if is_kubernetes_group(workload.group) else None
-    if misspelt is not None:
-        yield (*place, _API_FIELDS[misspelt.field]), misspelt.sentence
-
-
-def _unmovable(kind: GroupKind) -> Iterator[Break]:
-    """A target of one of Kubernetes' own kinds that is no workload. Sources are of the target's kind."""
-    if kind in BUILT_IN_KINDS and kind not in WORKLOAD_KINDS:
-        yield (*_TARGET, "kind"), DesiredText.NO_KIND_ROLLOUT_MOVE(kinds=_KINDS)
-
-
-def _unhandled(rollout: RolloutTrait, kinds: KnownKinds) -> Iterator[Break]:
-    """A target of another kind: handlers of third parties are installed in the process that runs."""
-    kind = rollout.target.group_kind
-    if kind not in WORKLOAD_KINDS and kind not in BUILT_IN_KINDS:
-        misspelt = kinds.misspelt(kind.group, kind.kind)
-        sentence = DesiredText.NO_KIND_WITHOUT_HANDLER(kinds=_KINDS, kind=kind)
-        yield (*_TARGET, "kind"), misspelt.sentence if misspelt is not None else sentence
 
 
 def _one_way(plan: RolloutPlan) -> Iterator[Break]:
