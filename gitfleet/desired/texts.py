@@ -177,9 +177,6 @@ class DesiredText(FaultTable):
     SELECTS_NO_LABELS = "selects nothing, since no {kind} has these labels; correct it, or add them"
     SELECTS_NO_NAME = "selects nothing, since no {kind} has this name; {hint}"
     SELECTS_RESOURCE_ALREADY_OVERRIDES = "selects a resource that {taken} already overrides; keep it in one of the two"
-    STEP_TTL_SHORT = (
-        "may delete the Job before gitfleet sees it complete, which counts as failed; make it {shortest} or more"
-    )
     TOO_MANY_VARIANTS = "the Folders of the repo have more than {most} variants; remove some"
     VARIANT_HOLDS_FOLDER = "contains the Folder file {file}; name a folder without one"
     VARIANT_HOLDS_GITFLEETS = "contains {file}, which gitfleet itself acts on; name a folder without such files"

@@ -27,12 +27,7 @@ def desired_of(annotations: dict[str, str], **parts: Any) -> Any:
 @pytest.mark.parametrize(
     ("annotations", "parts", "faults"),
     [
-        ({"argocd.argoproj.io/hook": "PreSync"}, {"ttlSecondsAfterFinished": 60}, []),
-        (
-            {"argocd.argoproj.io/hook": "PreSync"},
-            {"ttlSecondsAfterFinished": 0},
-            [("warning", "spec.ttlSecondsAfterFinished", DesiredText.STEP_TTL_SHORT(shortest=60))],
-        ),
+        ({"argocd.argoproj.io/hook": "PreSync"}, {}, []),
         (
             {"helm.sh/hook": "pre-delete,test"},
             {},

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from gitfleet.api import Break
 from gitfleet.api.envelopes import EnvelopeError, is_annotated, is_envelope, objects_in
@@ -12,15 +11,12 @@ from gitfleet.api.folders import FOLDER
 from gitfleet.api.objects import GroupKind, Manifest, ObjectKey
 from gitfleet.api.placements import Placement, SelectionScope
 from gitfleet.api.placing_policy import USUAL_POLICY, PlacingPolicy
-from gitfleet.api.steps import STEP_TIMEOUT, never_run, step_of, step_seconds
+from gitfleet.api.steps import STEP_TIMEOUT, never_run, step_seconds
 from gitfleet.api.workload_rollouts import RolloutTrait
 from gitfleet.desired.checks.commit import Commit, Refusal, noted
 from gitfleet.desired.reading.identity import known_scope, scope_break
 from gitfleet.desired.reading.payload import enveloped_breaks
 from gitfleet.desired.texts import DesiredText
-
-_SHORTEST_TTL: Final = 60
-"""Seconds: gitfleet looks at a cluster every 30 by default."""
 
 
 def misplaced_payload(commit: Commit) -> Iterator[Refusal]:
@@ -56,13 +52,8 @@ def timeout_refusals(commit: Commit) -> Iterator[Refusal]:
 
 
 def hook_warnings(commit: Commit) -> Iterator[Refusal]:
-    """Warn of hooks that gitfleet does not run, whose objects are not placed, and of steps that vanish at once."""
+    """Warn of hooks that gitfleet does not run, whose objects are not placed."""
     for item, manifest in commit.of(Manifest):
-        ttl = (
-            (manifest.body.get("spec") or {}).get("ttlSecondsAfterFinished") if step_of(manifest) is not None else None
-        )
-        if isinstance(ttl, int) and ttl < _SHORTEST_TTL:
-            yield item, (("spec", "ttlSecondsAfterFinished"), DesiredText.STEP_TTL_SHORT(shortest=_SHORTEST_TTL))
         if (hook := never_run(manifest)) is not None:
             sentence = DesiredText.HOOK_NOT_RUN(hooks=", ".join(hook.names), kind=manifest.key.kind)
             yield item, (("metadata", "annotations"), sentence)
