@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from gitfleet.api.faults import Fault, LastGood, Severity, listed
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.folders import Folder
-from gitfleet.api.objects import Identity, Manifest, Origin
+from gitfleet.api.objects import Identity, Manifest
 from gitfleet.api.placements import PLACEMENT_GROUP, Placement, PlacementKey
 from gitfleet.api.staged import Approval
-from gitfleet.desired.accept import same_content
 from gitfleet.desired.checks import ERRORS, NOT_PLACED, REFUSALS, WARNINGS
 from gitfleet.desired.checks.commit import Commit, Refusal, Rule
 from gitfleet.desired.history import History
@@ -82,14 +81,19 @@ class _Pool:
         )
 
     def resolve(self, gathered: Gathered) -> None:
-        """Take every object once: of several with one identity the one in force, or the first by path."""
+        """Take every object once: of several with one identity an approval that answers, or the one that stands."""
         commit, several = self.commit(), dict[Identity, list[ReadObject]]()
         for _, reading in gathered.readings:
             for item in reading.objects:
                 several.setdefault(_object_of(item), []).append(item)
         doubles: list[Refusal] = []
+
+        def rank(item: ReadObject) -> tuple[bool, Any]:
+            is_undecided = isinstance(item.value, Approval) and not item.value.conditions
+            return is_undecided, commit.standing(item)
+
         for items in several.values():
-            first, *rivals = sorted(items, key=lambda item: _precedence(item, commit)) if len(items) > 1 else items
+            first, *rivals = sorted(items, key=rank) if len(items) > 1 else items
             self.objects[first.identity] = first
             for item in rivals:
                 if _are_variants(first, item) and item.identity not in self.objects:
@@ -251,13 +255,3 @@ def _places(item: ReadObject) -> list[tuple[str, str]]:
     """The variants, each with its Folder, to which an object belongs."""
     manifest = item.value
     return [(manifest.folder, v) for v in manifest.variants] if isinstance(manifest, Manifest) else []
-
-
-def _precedence(item: ReadObject, commit: Commit) -> tuple[bool, bool, bool, bool, Origin]:
-    """Sort, of objects with one identity, the one that stays to the front: an approval that answers, then the one that
-    was in force, by its file, its path or its content. Every later reading chooses the same one."""
-    version = commit.history.version(item.identity)
-    is_undecided = isinstance(item.value, Approval) and not item.value.conditions
-    is_elsewhere = version is None or item.origin.path != version.origin.path
-    is_other = version is None or not same_content(item.value, version.value)
-    return is_undecided, not commit.history.was_in_force(item), is_elsewhere, is_other, item.origin

@@ -18,7 +18,7 @@ from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.folders import Folder
 from gitfleet.api.kinds import KINDS
 from gitfleet.api.labels import LabelSelector
-from gitfleet.api.objects import GroupKind, Identity, Manifest, Origin
+from gitfleet.api.objects import GroupKind, Identity, Manifest, ObjectKey, Origin
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.placing_policy import PlacingPolicy
 from gitfleet.api.runs import DELETE_STAGE
@@ -123,14 +123,17 @@ class Commit:
         near = nearest(name, names) if self._comparisons[0] >= 0 else None
         return otherwise if near is None else FormatsText.YOU_MEAN(near=near)
 
-    def standing(self, item: ReadObject) -> tuple[bool, bool, Origin]:
+    def standing(self, item: ReadObject) -> tuple[int, bool, Origin]:
         """Sort, of objects that exclude each other, the one that stays to the front: one that was in force, then one
-        that is not edited, then the first by path."""
+        that was so in its file, then one that is not edited, then the first by path. Every later reading chooses the
+        same one."""
         if self.history.was_in_force(item):
-            return False, False, item.origin
+            return 0, False, item.origin
         version = self.history.version(item.identity)
-        is_edited = version is None or not same_content(item.value, version.value)
-        return version is None, is_edited, item.origin
+        if version is None:
+            return 3, True, item.origin
+        is_moved = item.origin.path != version.origin.path
+        return 1 + is_moved, not same_content(item.value, version.value), item.origin
 
     @cached_property
     def configs(self) -> list[tuple[ReadObject, FleetConfig]]:
@@ -165,8 +168,8 @@ class Commit:
 
     @cached_property
     def kinds(self) -> KnownKinds:
-        """The kinds that are built in, declared by a CRD of the payload, or those of its objects."""
-        return kinds_with(self.manifests)
+        """The kinds that are built in, declared by a CRD of the payload, or those of its objects, in envelopes too."""
+        return kinds_with(self.manifests, self._carried)
 
     @cached_property
     def scopes(self) -> dict[GroupKind, bool]:
@@ -231,12 +234,15 @@ class Commit:
         return {}
 
     @cached_property
+    def _carried(self) -> list[ObjectKey]:
+        return [key for keys in carried(self.manifests).values() for key in keys or ()]
+
+    @cached_property
     def wrapped(self) -> Mapping[_Place, Collection[str]]:
-        """The names of objects in envelopes, which are opened only when that is asked."""
-        names: dict[_Place, dict[str, None]] = {}
-        for keys in carried(self.manifests).values():
-            for key in keys or ():
-                names.setdefault((key.group, key.kind, key.namespace), {})[key.name] = None
+        """The names of objects in envelopes."""
+        names: dict[_Place, set[str]] = {}
+        for key in self._carried:
+            names.setdefault((key.group, key.kind, key.namespace), set()).add(key.name)
         return names
 
     def has_payload(self, group: str, kind: str, namespace: str, name: str) -> bool:

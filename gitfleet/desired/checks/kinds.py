@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from typing import Final, TypeVar
 
 from gitfleet.api import Break, Location
-from gitfleet.api.envelopes import carried
 from gitfleet.api.fleet import HealthCheck
 from gitfleet.api.folders import FOLDER_FILE
 from gitfleet.api.objects import GroupKind, Identity, Manifest, key_of
@@ -14,8 +13,8 @@ from gitfleet.api.overrides import OverriddenResource, Override
 from gitfleet.api.placements import Placement, ResourceSelector
 from gitfleet.api.placing_policy import KindPattern
 from gitfleet.api.values import is_reserved_namespace
-from gitfleet.desired.checks.commit import Commit, Refusal, noted
-from gitfleet.desired.known_kinds import BUILT_IN, KnownKinds, is_kubernetes_group, kinds_with
+from gitfleet.desired.checks.commit import Commit, Refusal
+from gitfleet.desired.known_kinds import BUILT_IN, KnownKinds, is_kubernetes_group
 from gitfleet.desired.reading.files import ReadObject
 from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.kinds import is_envelope_kind, is_selectable
@@ -38,14 +37,10 @@ def unknown_selected_kinds(commit: Commit) -> Iterator[Refusal]:
 
 
 def unknown_overridden_kinds(commit: Commit) -> Iterator[Refusal]:
-    """Refuse overrides for a kind or version that nobody knows. Objects in envelopes may be overridden too; envelopes
-    are opened only for kinds that are not known otherwise."""
-    overrides, kinds = commit.of(Override), commit.kinds
-    if any(note for _, override in overrides for note in _unknown_overridden(override, kinds)):
-        wrapped = (key for keys in carried(commit.manifests).values() for key in keys or ())
-        kinds = kinds_with(commit.manifests, wrapped)
-    for item, override in overrides:
-        yield from noted(item, _unknown_overridden(override, kinds))
+    """Refuse overrides for a kind or version that nobody knows."""
+    for item, override in commit.of(Override):
+        at = ("spec", override.selectors_field)
+        yield from ((item, note) for _, note in _unknown(override.resources, at, commit.kinds))
 
 
 def selector_warnings(commit: Commit) -> Iterator[Refusal]:
@@ -166,10 +161,6 @@ def _unknown(selected: Iterable[_Selected], at: Location, kinds: KnownKinds) -> 
 
 def _unknown_selected(placement: Placement, kinds: KnownKinds) -> Iterator[tuple[ResourceSelector, Break]]:
     return _unknown(placement.selectors, ("spec", "resourceSelectors"), kinds)
-
-
-def _unknown_overridden(override: Override, kinds: KnownKinds) -> Iterator[Break]:
-    return (note for _, note in _unknown(override.resources, ("spec", override.selectors_field), kinds))
 
 
 def _named(selector: ResourceSelector) -> tuple[str, str, str]:
