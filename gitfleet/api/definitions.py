@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from gitfleet.api.objects import GroupKind, JsonObject
-from gitfleet.formats.json_values import mappings, section
+from gitfleet.formats.json_values import conditions_of, mappings, section
 
 CRD: Final = GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")
 
@@ -26,8 +26,7 @@ def definition_of(body: JsonObject) -> Definition | None:
     """What a definition says; None for any other object, and for one that names no group and kind."""
     if body.get("kind") != CRD.kind or not str(body.get("apiVersion", "")).startswith(f"{CRD.group}/"):
         return None
-    spec = section(body, "spec")
-    kind = section(spec, "names").get("kind")
+    spec, kind = section(body, "spec"), section(body, "spec", "names").get("kind")
     if not isinstance(kind, str) or not isinstance(spec.get("group"), str):
         return None
     named = (row for row in mappings(spec.get("versions")) if isinstance(row.get("name"), str))
@@ -42,5 +41,4 @@ def definition_of(body: JsonObject) -> Definition | None:
 
 def is_established(definition: JsonObject) -> bool:
     """Whether the API server serves the kind of a live definition."""
-    status: Any = definition.get("status") or {}
-    return any(c.get("type") == "Established" and c.get("status") == "True" for c in status.get("conditions") or ())
+    return any((c.get("type"), c.get("status")) == ("Established", "True") for c in conditions_of(definition))

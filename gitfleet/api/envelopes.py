@@ -13,6 +13,7 @@ from gitfleet.api.objects import GroupKind, Identity, JsonObject, Manifest, Obje
 from gitfleet.api.texts import ApiText
 from gitfleet.api.values import is_kind_name, is_namespace_name, is_object_name, is_reserved_namespace
 from gitfleet.formats.canonical_json import digest_of
+from gitfleet.formats.json_values import section
 from gitfleet.formats.kinds import BUILT_IN_KINDS, is_envelope_kind
 from gitfleet.formats.yaml_reader import UnreadableText, read_documents
 
@@ -113,8 +114,8 @@ def documents_in(text: str) -> tuple[Any, ...]:
 
 def _is_object(body: Any) -> bool:
     """Whether a document of an envelope is an object."""
-    metadata = body.get("metadata") if isinstance(body, Mapping) else None
-    if not isinstance(metadata, Mapping):
+    metadata = section(body, "metadata")
+    if not metadata:
         return False
     texts: list[Any] = [
         body.get("apiVersion"), body.get("kind"), metadata.get("name"), metadata.get("namespace") or "default"

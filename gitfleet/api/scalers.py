@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final
 
-from gitfleet.api.objects import Identity, JsonObject, Manifest
+from gitfleet.api.objects import Identity, Manifest
 from gitfleet.api.texts import ApiText
+from gitfleet.formats.json_values import section
 
 _HPA: Final = ("autoscaling", "HorizontalPodAutoscaler")
 _KEDA: Final = ("keda.sh", "ScaledObject")
@@ -28,9 +29,8 @@ def is_scaled_by(scaler: Manifest) -> str:
 
 
 def _scaled_by(scaler: Manifest) -> Identity | None:
-    spec = scaler.body.get("spec")
-    reference: JsonObject | None = spec.get("scaleTargetRef") if isinstance(spec, Mapping) else None
-    if not isinstance(reference, Mapping):
+    reference = section(scaler.body, "spec", "scaleTargetRef")
+    if not reference:
         return None
     # KEDA's scaleTargetRef is of a Deployment where it says nothing else.
     default = ("apps/v1", "Deployment") if scaler.key.group_kind == _KEDA else ("", "")

@@ -9,6 +9,7 @@ from typing import Final
 
 from gitfleet.api.objects import GroupKind, JsonObject, Manifest
 from gitfleet.formats.durations import read_seconds
+from gitfleet.formats.json_values import section
 
 STEP: Final = "gitfleet.dev/step"
 """The annotation of a Job that names the content for which it runs."""
@@ -60,7 +61,7 @@ class Hook:
 
 def hook_of(body: JsonObject) -> Hook | None:
     """The hook of an object; None for an ordinary one. The annotations of Argo CD win over those of Helm."""
-    annotations = _annotations(body)
+    annotations = section(body, "metadata", "annotations")
     if names := _words(annotations, _ARGO_HOOK):
         if "Skip" in names:
             return None
@@ -108,20 +109,14 @@ def never_run(manifest: Manifest) -> Hook | None:
 
 def step_seconds(body: JsonObject) -> float:
     """How long a step may take, by its annotation. ValueError with a sentence about its value."""
-    written = _annotations(body).get(STEP_TIMEOUT)
+    written = section(body, "metadata", "annotations").get(STEP_TIMEOUT)
     return _USUAL_SECONDS if written is None else read_seconds(written)
 
 
 def step_key(body: JsonObject) -> str | None:
     """The content for which a live Job runs; None for one that no step made."""
-    written = _annotations(body).get(STEP)
+    written = section(body, "metadata", "annotations").get(STEP)
     return written if isinstance(written, str) else None
-
-
-def _annotations(body: JsonObject) -> JsonObject:
-    metadata = body.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
-    return annotations if isinstance(annotations, Mapping) else {}
 
 
 def _words(annotations: JsonObject, name: str) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from gitfleet.desired.reading.folders import FolderLayout
 from gitfleet.desired.reading.paths import is_build_file, is_folder_file
 from gitfleet.desired.reading.request import DesiredRequest
 from gitfleet.desired.texts import DesiredText
+from gitfleet.formats.json_values import section
 
 _Leaving = TypeVar("_Leaving", Placement, MemberCluster)
 _PLACEMENT_KINDS = ("ClusterResourcePlacement", "ResourcePlacement")
@@ -252,9 +253,8 @@ def _renamed_from(value: object) -> str | None:
     """The former name of a placement, as it was read or is written."""
     if isinstance(value, Placement):
         return value.annotations.get(RENAMED_FROM)
-    for part in ("metadata", "annotations", RENAMED_FROM):
-        value = value.get(part) if isinstance(value, Mapping) else None
-    return value if isinstance(value, str) else None
+    name = section(value, "metadata", "annotations").get(RENAMED_FROM)
+    return name if isinstance(name, str) else None
 
 
 def _label(identity: Identity) -> str:

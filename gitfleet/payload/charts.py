@@ -20,6 +20,7 @@ from gitfleet.api.helm_releases import Hooks
 from gitfleet.api.steps import HELM_HOOK
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import canonical_json, digest_of
+from gitfleet.formats.json_values import section
 from gitfleet.formats.yaml_reader import Document
 from gitfleet.payload.texts import PayloadText
 
@@ -156,7 +157,7 @@ def without_hooks(documents: Iterable[Document], hooks: Hooks) -> tuple[Document
         elif not events or hooks is Hooks.RUN:
             placed.append(document)
         elif hooks is Hooks.APPLY and events & _INSTALLING:
-            placed.append(replace(document, value=_without_annotation(document.value, HELM_HOOK)))
+            placed.append(replace(document, value=without_annotation(document.value, HELM_HOOK)))
     names = {_name(document.value) for document in placed}
     shown = (document for name, document in never_run.items() if name not in names)
     return (*placed, *(document for document in shown if not _events(document.value) <= _TESTS))
@@ -166,7 +167,8 @@ def _never_runs(events: frozenset[str]) -> bool:
     return bool(events) and not events & _INSTALLING
 
 
-def _without_annotation(body: Any, name: str) -> Any:
+def without_annotation(body: Any, name: str) -> Any:
+    """An object without an annotation that it has."""
     metadata = dict(body["metadata"])
     annotations = {key: value for key, value in metadata.pop("annotations").items() if key != name}
     return {**body, "metadata": {**metadata, **({"annotations": annotations} if annotations else {})}}
@@ -208,18 +210,11 @@ def _leaves(value: Any, is_secret: bool) -> Iterator[tuple[str, bool]]:
 
 
 def _events(body: Any) -> frozenset[str]:
-    written = _mapping(_mapping(body, "metadata"), "annotations").get(HELM_HOOK)
+    written = section(body, "metadata", "annotations").get(HELM_HOOK)
     return frozenset(part.strip() for part in written.split(",")) if isinstance(written, str) else frozenset()
 
 
 def _name(body: Any) -> str:
-    metadata = _mapping(body, "metadata")
-    kind = body.get("kind") if isinstance(body, dict) else None
-    parts = (kind, metadata.get("namespace"), metadata.get("name"))
+    metadata = section(body, "metadata")
+    parts = (section(body).get("kind"), metadata.get("namespace"), metadata.get("name"))
     return "/".join(str(part) for part in parts if part) or PayloadText.OBJECT_WITHOUT_NAME()
-
-
-def _mapping(body: Any, key: str) -> dict[str, Any]:
-    """The mapping below a key, an empty one for anything else."""
-    value = body.get(key) if isinstance(body, dict) else None
-    return value if isinstance(value, dict) else {}

@@ -15,9 +15,11 @@ from gitfleet.api.texts import ApiText
 from gitfleet.api.values import is_namespace_name
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import canonical_json
+from gitfleet.formats.json_values import section
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.formats.yaml_reader import Document, ParsedFile
 from gitfleet.payload.builds import REGULAR, Listing, of_file, target_of
+from gitfleet.payload.charts import without_annotation
 from gitfleet.payload.kustomizations import path_fault, stream_of
 from gitfleet.payload.releases import ChartFolders, chart_of, refuse_encrypted
 from gitfleet.payload.texts import PayloadText
@@ -103,7 +105,7 @@ class Inflation:
             line, message = parsed.faults[0]
             raise BadInput(of_file(path, PayloadText.CANNOT_READ_LINE(line=line, message=message)))
         body = parsed.documents[0].value if parsed.documents else None
-        values = body if isinstance(body, Mapping) else {}
+        values = section(body)
         return canonical_json(_over(inline, values) if merge is ValuesMerge.OVERRIDE else _over(values, inline))
 
 
@@ -115,9 +117,8 @@ def _over(winner: Mapping[str, Any], loser: Mapping[str, Any]) -> dict[str, Any]
     """The values of both, as kustomize merges them (kyaml/yaml/merge2): a list is one value, null removes one."""
     values = {key: value for key, value in loser.items() if key not in winner}
     for key, value in winner.items():
-        beneath = loser.get(key)
         if isinstance(value, Mapping):
-            values[key] = _over(value, beneath if isinstance(beneath, Mapping) else {})
+            values[key] = _over(value, section(loser, key))
         elif value is not None:
             values[key] = value
     return values
@@ -129,10 +130,11 @@ def resource_of(documents: Iterable[Document]) -> bytes:
 
 
 def _marked(body: Any) -> Any:
-    metadata = body.get("metadata") if isinstance(body, dict) else None
-    if not isinstance(metadata, dict) or not isinstance(metadata.get("annotations") or {}, dict):
+    metadata = section(body, "metadata")
+    annotations = metadata.get("annotations") or {}
+    if not metadata or not isinstance(annotations, dict):
         return body
-    return {**body, "metadata": {**metadata, "annotations": {**(metadata.get("annotations") or {}), _MARK: "true"}}}
+    return {**body, "metadata": {**metadata, "annotations": {**annotations, _MARK: "true"}}}
 
 
 def without_marks(parsed: ParsedFile) -> ParsedFile:
@@ -141,10 +143,4 @@ def without_marks(parsed: ParsedFile) -> ParsedFile:
 
 
 def _unmarked(body: Any) -> Any:
-    metadata = body.get("metadata") if isinstance(body, dict) else None
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    if not isinstance(metadata, dict) or not isinstance(annotations, dict) or _MARK not in annotations:
-        return body
-    remaining = {key: value for key, value in annotations.items() if key != _MARK}
-    metadata = {key: value for key, value in metadata.items() if key != "annotations"}
-    return {**body, "metadata": {**metadata, "annotations": remaining} if remaining else metadata}
+    return without_annotation(body, _MARK) if _MARK in section(body, "metadata", "annotations") else body

@@ -19,6 +19,7 @@ from gitfleet.api import dotted, read
 from gitfleet.api.inflated_charts import InflatedChart
 from gitfleet.formats.canonical_json import canonical_json
 from gitfleet.formats.git_lfs import is_lfs_pointer
+from gitfleet.formats.json_values import section
 from gitfleet.formats.near_names import did_you_mean
 from gitfleet.payload.texts import PayloadText
 
@@ -97,7 +98,7 @@ def is_inline(entry: str) -> bool:
 
 def listed(mapping: Any, key: str) -> list[Any]:
     """The list below a key, an empty one for anything else."""
-    value = mapping.get(key) if isinstance(mapping, Mapping) else None
+    value = section(mapping).get(key)
     return value if isinstance(value, list) else []
 
 
@@ -308,8 +309,6 @@ def _secrets(files: Mapping[str, bytes]) -> Iterator[bytes]:
             yield from _texts(
                 [entry.get("valuesInline") for entry in listed(document.value, "helmCharts") if isinstance(entry, dict)]
             )
-            inline = [entry for key in PLUGIN_LISTS for entry in listed(document.value, key)]
-            yield from _texts([entry for entry in inline if "Secret" in str(entry)])
             folder = path.rpartition("/")[0]
             for generator in listed(document.value, "secretGenerator"):
                 named = {f"{folder}/{name}".lstrip("/") for name in _files_of(generator)}

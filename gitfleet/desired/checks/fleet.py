@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import EvictionConditionType, is_true
@@ -14,6 +14,7 @@ from gitfleet.api.staged import DECIDED_ELSEWHERE, DisruptionBudget, Eviction, S
 from gitfleet.desired.checks.commit import Commit, Refusal, noted
 from gitfleet.desired.reading.files import ReadObject
 from gitfleet.desired.texts import DesiredText
+from gitfleet.formats.json_values import section
 
 
 def lost_connections(commit: Commit) -> Iterator[Refusal]:
@@ -74,8 +75,8 @@ def scaled_warnings(commit: Commit) -> Iterator[Refusal]:
     rules = [rule for rule in commit.config.ignore_differences if "/spec/replicas" in rule.json_pointers]
     for item, manifest in commit.of(Manifest) if scalers else ():
         beside = {**scalers_by_variant[_variant(manifest)], **shared} if manifest.variants else scalers
-        scaler, spec = beside.get(manifest.key.identity), manifest.body.get("spec")
-        has_replicas = isinstance(spec, Mapping) and spec.get("replicas") is not None
+        scaler = beside.get(manifest.key.identity)
+        has_replicas = section(manifest.body, "spec").get("replicas") is not None
         if scaler is not None and has_replicas and not any(rule.matches(manifest.key) for rule in rules):
             yield item, (("spec", "replicas"), DesiredText.SET_BY_SCALER_TOO(scaler=scaler.key))
 

@@ -31,6 +31,7 @@ from gitfleet.desired.reading.payload import Decrypted, read_manifest
 from gitfleet.desired.reading.statuses import approval_warnings, with_beginning
 from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.git_lfs import POINTER_START
+from gitfleet.formats.json_values import section
 from gitfleet.formats.kinds import is_envelope_kind
 from gitfleet.formats.near_names import did_you_mean
 from gitfleet.formats.yaml_reader import Document, ParsedFile, lines_of
@@ -277,10 +278,9 @@ def _top_breaks(kind: Kind, value: Mapping[str, Any], version: str) -> list[Brea
     if version not in kind.versions:
         sentence = DesiredText.NOT_VERSION_GITFLEET_READS(kind=kind.name, group=kind.group, versions=kind.versions[0])
         breaks.append((("apiVersion",), sentence))
-    metadata = value.get("metadata")
-    namespace = metadata.get("namespace") if isinstance(metadata, Mapping) else None
-    wrong = scope_break(kind.namespaced, kind.name, namespace or "", enveloped=True)
-    return breaks + ([(("metadata", "namespace"), wrong)] if wrong and isinstance(metadata, Mapping) else [])
+    metadata = section(value, "metadata")
+    wrong = scope_break(kind.namespaced, kind.name, metadata.get("namespace") or "", enveloped=True)
+    return breaks + ([(("metadata", "namespace"), wrong)] if wrong and metadata else [])
 
 
 def _read_payload(value: JsonObject, origin: Origin, label: str, decrypted: Decrypted | None) -> _Typed:
@@ -352,8 +352,7 @@ def _bare_approval(path: str, value: dict[str, Any], origin: Origin) -> _Typed |
 
 def _label(value: Mapping[str, Any]) -> str:
     """`Kind/name` or `Kind/namespace/name`, as far as it is known."""
-    metadata = value.get("metadata")
-    metadata = metadata if isinstance(metadata, Mapping) else {}
+    metadata = section(value, "metadata")
     name = metadata.get("name") or metadata.get("generateName")
     names = (metadata.get("namespace"), name) if name else ()
     return "/".join(shown(part) for part in (value.get("kind"), *names) if isinstance(part, str) and part)
@@ -361,13 +360,10 @@ def _label(value: Mapping[str, Any]) -> str:
 
 def _identity_of(value: Mapping[str, Any]) -> Identity | None:
     """Which object a document is; None where its name, or the namespace that its kind needs, is missing."""
-    metadata = value.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, Mapping) else None
-    if not isinstance(metadata, Mapping) or not isinstance(name, str) or not name:
+    metadata = section(value, "metadata")
+    namespace, name = (metadata.get(field_name) for field_name in ("namespace", "name"))
+    kind = GroupKind(str(value.get("apiVersion") or "").rpartition("/")[0], str(value.get("kind") or ""))
+    namespace = namespace if isinstance(namespace, str) else ""
+    if not isinstance(name, str) or not name or (not namespace and known_scope(kind, {})):
         return None
-    group, kind, namespace = str(value.get("apiVersion") or "").rpartition("/")[0], str(value.get("kind") or ""), ""
-    if isinstance(metadata.get("namespace"), str):
-        namespace = metadata["namespace"]
-    if not namespace and known_scope(GroupKind(group, kind), {}):
-        return None
-    return group, kind, namespace, name
+    return *kind, namespace, name

@@ -15,6 +15,7 @@ from gitfleet.api.values import is_namespace_name, is_object_name, name_rule
 from gitfleet.desired.known_kinds import API_FIELDS, BUILT_IN, is_kubernetes_group
 from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.canonical_json import digest_of
+from gitfleet.formats.json_values import section
 from gitfleet.formats.kind_fields import RELEASE, served_kinds
 from gitfleet.formats.kinds import BUILT_IN_KINDS, BuiltInKind
 
@@ -53,9 +54,8 @@ def _of(row: BuiltInKind, version: str) -> str:
 def without_needless_namespace(body: JsonObject) -> tuple[JsonObject, list[Break]]:
     """An object of a cluster-scoped kind without the namespace that it names, as an API server drops it (D45), and the
     warning about that."""
-    group, kind, metadata = str(body["apiVersion"]).rpartition("/")[0], str(body["kind"]), body.get("metadata")
-    is_needless = known_scope(GroupKind(group, kind), {}) is False
-    if not is_needless or not isinstance(metadata, Mapping) or not metadata.get("namespace"):
+    group, kind, metadata = str(body["apiVersion"]).rpartition("/")[0], str(body["kind"]), section(body, "metadata")
+    if not metadata.get("namespace") or known_scope(GroupKind(group, kind), {}) is not False:
         return body, []
     remaining = {name: value for name, value in metadata.items() if name != "namespace"}
     sentence = DesiredText.NAMESPACE_DROPPED(kind=kind)
@@ -64,11 +64,9 @@ def without_needless_namespace(body: JsonObject) -> tuple[JsonObject, list[Break
 
 def with_generated_name(body: JsonObject) -> JsonObject:
     """A hook with the name that its `generateName` and content give it. Other objects with one have an error."""
-    metadata = body.get("metadata")
-    if not isinstance(metadata, Mapping) or metadata.get("name") or hook_of(body) is None:
-        return body
+    metadata = section(body, "metadata")
     prefix = metadata.get("generateName")
-    if not isinstance(prefix, str):
+    if metadata.get("name") or not isinstance(prefix, str) or hook_of(body) is None:
         return body
     remaining = {name: value for name, value in metadata.items() if name != "generateName"}
     return {**body, "metadata": {**remaining, "name": f"{prefix}{digest_of(body)[:_DIGITS]}"}}

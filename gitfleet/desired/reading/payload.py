@@ -22,6 +22,7 @@ from gitfleet.desired.reading.identity import NO_KIND, kind_breaks, known_scope,
 from gitfleet.desired.texts import DesiredText
 from gitfleet.errors import GiveUp, RetryLater
 from gitfleet.formats.canonical_json import digest_of
+from gitfleet.formats.json_values import section
 from gitfleet.formats.kind_fields import RELEASE, Misfit, field_types, misfits
 from gitfleet.formats.kinds import BUILT_IN_KINDS, is_envelope_kind
 from gitfleet.formats.near_names import did_you_mean
@@ -188,9 +189,7 @@ def shape_breaks(kind: GroupKind, body: JsonObject) -> list[Break]:
         mappings = (("spec",), ("status",)) if (kind.group, kind.kind) in BUILT_IN_KINDS else ()
         mappings = (*mappings, *_READ_HERE.get(kind, ()))
     for location in dict.fromkeys(mappings):
-        value: Any = body
-        for name in location:
-            value = value.get(name) if isinstance(value, Mapping) else None
+        value = section(body, *location[:-1]).get(location[-1])
         if value is not None and not isinstance(value, Mapping):
             breaks.append((location, NO_MAPPING))
     return [*breaks, *_data_key_breaks(kind, body), *_undecryptable_breaks(kind, body)]
@@ -198,8 +197,7 @@ def shape_breaks(kind: GroupKind, body: JsonObject) -> list[Break]:
 
 def _data_key_breaks(kind: GroupKind, body: JsonObject) -> Iterator[Break]:
     for field in _DATA.get(kind, ()):
-        entries = body.get(field)
-        for key in entries if isinstance(entries, Mapping) else ():
+        for key in section(body, field):
             if not _DATA_KEY.fullmatch(str(key)):
                 yield (field, key), DesiredText.NO_KEY_API_SERVER_TAKES()
 
@@ -207,10 +205,9 @@ def _data_key_breaks(kind: GroupKind, body: JsonObject) -> Iterator[Break]:
 def _undecryptable_breaks(kind: GroupKind, body: JsonObject) -> Iterator[Break]:
     """What SOPS encrypted, in a file that has lost what decrypting needs: it would be placed as it stands. Under `data`
     it is no base64 anyway."""
-    is_known = is_sops_encrypted(body) or (kind.group, kind.kind) != ("", "Secret")
-    entries = body.get("stringData") if not is_known else None
-    for key, text in entries.items() if isinstance(entries, Mapping) else ():
-        if is_encrypted_text(text):
+    is_lost = kind == _SECRET and not is_sops_encrypted(body)
+    for key, text in section(body, "stringData").items():
+        if is_lost and is_encrypted_text(text):
             yield ("stringData", key), DesiredText.ENCRYPTED_SOPS_SOPS_METADATA_MISSING()
 
 
