@@ -12,7 +12,7 @@ from gitfleet.api.annotations import Absent, At, Break, Inline, OneOf, Only, rep
 from gitfleet.api.cluster_selectors import ClusterSelectorTerm
 from gitfleet.api.layout import document
 from gitfleet.api.objects import JsonValue, Origin
-from gitfleet.api.placements import PLACEMENT_GROUP
+from gitfleet.api.placements import PLACEMENT_GROUP, PlacementKey
 from gitfleet.api.texts import ApiText
 from gitfleet.api.values import Labels, NamespacedName, NonEmpty, matching
 
@@ -151,6 +151,13 @@ class Override:
     def selectors_field(self) -> str:
         """The field of `spec` that names the resources."""
         return "resourceSelectors" if self.key.namespace else "clusterResourceSelectors"
+
+    @property
+    def placement_key(self) -> PlacementKey | None:
+        """The placement that it is for; None for any."""
+        if self.placement is None:
+            return None
+        return PlacementKey(self.key.namespace if self.placement.scope == "Namespaced" else "", self.placement.name)
 
     def breaks(self) -> Iterator[Break]:
         """No resource stands twice."""

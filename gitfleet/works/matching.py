@@ -99,12 +99,9 @@ def targets_by_object(snapshot: ResourceSnapshot) -> dict[ObjectKey, frozenset[T
 
 def names_placement(override: Override, placement: PlacementKey) -> bool:
     """Whether an override is for a placement: it names it, or none."""
-    if override.placement is None:
-        return True
-    name, scope = override.placement.name, override.placement.scope
-    if scope == "Namespaced":
-        return bool(placement.namespace) and placement == PlacementKey(override.key.namespace, name)
-    return not placement.namespace and placement.name == name
+    named = override.placement
+    in_scope = named is not None and (named.scope == "Namespaced") == bool(placement.namespace)
+    return named is None or (in_scope and override.placement_key == placement)
 
 
 Clusters = Mapping[str, MemberCluster]

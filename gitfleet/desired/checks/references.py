@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import attrgetter
 from typing import Any, Final
 
 from gitfleet.api import Break, Location
@@ -93,8 +94,7 @@ def _resources(placement: Placement, commit: Commit) -> Iterator[Break]:
 
 def _of_override(override: Override, commit: Commit) -> Iterator[Break]:
     namespace = override.key.namespace
-    if (named := override.placement) is not None:
-        key = PlacementKey(namespace if named.scope == "Namespaced" else "", named.name)
+    if (key := override.placement_key) is not None:
         yield from _placement(("spec", "placement", "name"), key, commit)
     for index, resource in enumerate(override.resources):
         identity = (resource.group, resource.kind, namespace, resource.name)
@@ -311,22 +311,25 @@ def _renames(commit: Commit) -> Iterator[tuple[ReadObject, PlacementKey, Placeme
 
 def _places_naming(old: PlacementKey, key: PlacementKey, commit: Commit) -> Iterator[str]:
     """Where a gate, an override or a rollout has the old name, which would count for nothing after the rename."""
-    for item in commit.objects.values():
-        match item.value:
-            case Pin() | Quarantine() | AppRollout() as value:
-                names = value.placement == old
-            case Override(placement=named) as value if named is not None:
-                names = PlacementKey(value.key.namespace if named.scope == "Namespaced" else "", named.name) == old
-            case DisruptionBudget() as value:
-                names = PlacementKey("", value.name) == old
-            case StagedRun() as value:
-                run = commit.accepted.runs.get(value.key)
-                names = placement_of(value) == old and run is not None and not run.finished
-            case Freeze() as value:
-                names = value.scope.has(old) and not value.scope.has(key)
-            case FleetConfig() as value:
-                names = any(window.scope.has(old) and not window.scope.has(key) for window in value.freeze_windows)
-            case _:
-                continue
-        if names:
+    value: Any
+    for kind, placement in _PLACEMENTS.items():
+        for item, value in commit.of(kind):
+            if placement(value) == old:
+                yield str(item.origin)
+    for item, run in commit.of(StagedRun):
+        record = commit.accepted.runs.get(run.key)
+        if placement_of(run) == old and record is not None and not record.finished:
             yield str(item.origin)
+    scopes = [(item, freeze.scope) for item, freeze in commit.of(Freeze)]
+    scopes += [(item, window.scope) for item, config in commit.of(FleetConfig) for window in config.freeze_windows]
+    yield from (str(item.origin) for item, scope in scopes if scope.has(old) and not scope.has(key))
+
+
+_PLACEMENTS: Final[Mapping[type, Callable[[Any], PlacementKey | None]]] = {
+    Pin: attrgetter("placement"),
+    Quarantine: attrgetter("placement"),
+    AppRollout: attrgetter("placement"),
+    Override: attrgetter("placement_key"),
+    DisruptionBudget: lambda budget: PlacementKey("", budget.name),
+}
+"""The placement that an object of a kind is for."""
