@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from gitfleet.api.objects import GroupKind, JsonObject
+from gitfleet.api.objects import GroupKind, JsonObject, JsonValue
 from gitfleet.formats.json_values import conditions_of, mappings, section
 
 CRD: Final = GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")
@@ -37,6 +38,12 @@ def definition_of(body: JsonObject) -> Definition | None:
         versions=tuple(row["name"] for row in rows),
         served=tuple(row["name"] for row in rows if row.get("served", True)),
     )
+
+
+def scopes_in(bodies: Iterable[JsonValue]) -> dict[GroupKind, bool]:
+    """Whether the kinds that definitions among some objects declare are namespaced, whatever else is among them."""
+    definitions = filter(None, map(definition_of, map(section, bodies)))
+    return {definition.kind: definition.namespaced for definition in definitions}
 
 
 def is_established(definition: JsonObject) -> bool:

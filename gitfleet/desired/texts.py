@@ -164,7 +164,6 @@ class DesiredText(FaultTable):
     REQUIRED_CLUSTER_SCOPED_KIND = "is required in a cluster-scoped kind; add that of the {metric_template}"
     REQUIRED_SINCE_NAMESPACED_KIND = "is required, since {kind} is a namespaced kind; add it"
     RESERVED_NAMESPACE_CANNOT_PLACED = "is a reserved namespace, which cannot be placed; name another"
-    SAME_AS_ANOTHER_ITEM = "is the same as item {first}, and API servers refuse that; remove one of the two"
     SAME_KEYS_AS_ANOTHER_ITEM = (
         "has the same {keys} as item {first}, and API servers refuse that; remove one of the two"
     )

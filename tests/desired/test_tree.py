@@ -252,9 +252,9 @@ ROLE = "apiVersion: rbac.authorization.k8s.io/v1, kind: Role"
         *((f"{SECRET}{part}: hunter2\n", part) for part in ("data", "stringData")),
         *((f"{ENVELOPE}data: {value}\n", "data") for value in ("text", "[]", "7")),
         (f"{ENVELOPE}data: {{x: text}}\n", "data.x"),
-        (f"{ENVELOPE}data: {{x: {{apiVersion: v1, kind: A, metadata: x}}}}\n", "data.x.metadata"),
+        (f"{ENVELOPE}data: {{x: {{apiVersion: v1, kind: Node, metadata: x}}}}\n", "data.x.metadata"),
         (f"{ENVELOPE}data: {{x: {{apiVersion: v1, kind: A/B, metadata: {{name: a}}}}}}\n", "data.x.kind"),
-        (f"{ENVELOPE}data: {{x: {{apiVersion: v1, kind: A, metadata: {{name: ../a}}}}}}\n", "data.x.metadata.name"),
+        (f"{ENVELOPE}data: {{x: {{apiVersion: v1, kind: Node, metadata: {{name: ../a}}}}}}\n", "data.x.metadata.name"),
         (f"{ENVELOPE}data: {{x: {{{ROLE}, metadata: {{name: a}}}}}}\n", "data.x.metadata.namespace"),
         (
             f"{ENVELOPE}data: {{x: {{apiVersion: v1, kind: Namespace, metadata: {{name: kube-system}}}}}}\n",

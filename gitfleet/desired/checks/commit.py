@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from gitfleet.api import Break
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.definitions import definition_of
+from gitfleet.api.definitions import scopes_in
 from gitfleet.api.envelopes import carried
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.folders import Folder
@@ -174,9 +174,7 @@ class Commit:
     @cached_property
     def scopes(self) -> dict[GroupKind, bool]:
         """Whether each kind of the payload is namespaced: built in, declared by a CRD, or as objects are written."""
-        definitions = (definition_of(manifest.body) for manifest in self.manifests)
-        declared = {definition.kind: definition.namespaced for definition in definitions if definition is not None}
-        declared = {**self.config.scopes, **declared}
+        declared = {**self.config.scopes, **scopes_in(manifest.body for manifest in self.manifests)}
         scopes = dict(declared)
         for manifest in self.manifests:
             kind = manifest.key.group_kind

@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 from gitfleet.api import Break, Location
 from gitfleet.api.fleet import HealthCheck
 from gitfleet.api.folders import FOLDER_FILE
-from gitfleet.api.objects import GroupKind, Identity, Manifest, key_of
+from gitfleet.api.objects import GroupKind, Identity, Manifest
 from gitfleet.api.overrides import OverriddenResource, Override
 from gitfleet.api.placements import Placement, ResourceSelector
 from gitfleet.api.placing_policy import KindPattern
@@ -17,7 +17,7 @@ from gitfleet.desired.checks.commit import Commit, Refusal
 from gitfleet.desired.known_kinds import BUILT_IN, KnownKinds, is_kubernetes_group
 from gitfleet.desired.reading.files import ReadObject
 from gitfleet.desired.texts import DesiredText
-from gitfleet.formats.kinds import is_envelope_kind, is_selectable
+from gitfleet.formats.kinds import is_selectable
 from gitfleet.formats.near_names import is_near, nearest
 from gitfleet.formats.sentences import counted
 from gitfleet.formats.texts import FormatsText
@@ -132,18 +132,14 @@ def _without_manifest(commit: Commit) -> Iterator[tuple[str, list[ReadObject], s
     """Each namespace that no manifest makes, sound or faulty, with the payload in it, in the order in which it is
     written, and the end of a sentence about it. Namespaces that every cluster has by itself need no manifest."""
     made = {m.key.name: item.origin for item, m in commit.of(Manifest) if m.key.group_kind == _NAMESPACE}
+    wrapped = commit.wrapped.get((*_NAMESPACE, ""), ())
     inside: dict[str, list[ReadObject]] = {}
-    wrapped: set[str] = set()
     for item, manifest in commit.of(Manifest):
-        key = manifest.key
-        exists = key.namespace in made or is_reserved_namespace(key.namespace)
-        if key.namespace and not (exists or commit.config.has_namespace(key.namespace)):
-            inside.setdefault(key.namespace, []).append(item)
-        elif is_envelope_kind(key.group, key.kind):
-            keys = map(key_of, (manifest.body.get("data") or {}).values())
-            wrapped |= {key.name for key in keys if key.group_kind == _NAMESPACE}
+        if manifest.key.namespace:
+            inside.setdefault(manifest.key.namespace, []).append(item)
     for name, items in sorted(inside.items()):
-        if name not in wrapped and not commit.is_refused("Namespace", name):
+        exists = name in made or name in wrapped or is_reserved_namespace(name) or commit.config.has_namespace(name)
+        if not exists and not commit.is_refused("Namespace", name):
             near = nearest(name, made)
             hint = DesiredText.YOU_MEAN_2(near=near, made=made[near].path, line=made[near].line) if near else ""
             yield name, sorted(items, key=lambda item: item.origin), hint

@@ -34,13 +34,15 @@ from gitfleet.formats.git_lfs import POINTER_START
 from gitfleet.formats.json_values import section
 from gitfleet.formats.kinds import is_envelope_kind
 from gitfleet.formats.near_names import did_you_mean
-from gitfleet.formats.yaml_reader import Document, ParsedFile, lines_of
+from gitfleet.formats.yaml_reader import ParsedFile, lines_of
 from gitfleet.formats.yaml_scalars import shown
 
 Contents: TypeAlias = Callable[[str], bytes]
 """The bytes of a blob by its id; asked only for files with faults."""
 _IDENTITY: Final = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
 """With an error in one of these fields, it cannot be said which object a document is."""
+_NOBODY: Final = ("", "", "", "")
+"""The identity of a document that says none."""
 _WRITTEN_BY_GITFLEET: Final = frozenset(
     {
         "ClusterResourceOverrideSnapshot",
@@ -90,7 +92,6 @@ class _Typed:
     value: object = None
     breaks: list[Break] = field(default_factory=list)
     warnings: list[Break] = field(default_factory=list)
-    line: int = 0
 
 
 def read_file(
@@ -113,19 +114,22 @@ def read_file(
     objects: list[ReadObject] = []
     faulty: list[ReadObject] = []
     unreadable = bool(parsed.faults)
-    notes: list[tuple[_Typed, Document, Break, Severity]] = []
+    errors: list[tuple[ReadObject, Break]] = []
+    warnings: list[tuple[ReadObject, Break]] = []
     for document in parsed.documents:
         origin = Origin(path, document.line, blob, document.index)
         typed = _read_document(document.value, origin, decrypted, is_payload=is_payload)
-        notes += [(typed, document, note, Severity.ERROR) for note in typed.breaks]
-        notes += [(typed, document, note, Severity.WARNING) for note in typed.warnings]
+        value = document.value if typed.value is None else typed.value
+        item = ReadObject(typed.identity or _NOBODY, typed.label, origin, value)
+        errors += ((item, note) for note in typed.breaks)
+        warnings += ((item, note) for note in typed.warnings)
         if typed.value is not None and typed.identity is not None:
-            objects.append(ReadObject(typed.identity, typed.label, origin, typed.value))
+            objects.append(item)
         elif typed.identity is not None and not any(place in _IDENTITY for place, _ in typed.breaks):
-            faulty.append(ReadObject(typed.identity, typed.label, origin, document.value))
+            faulty.append(item)
         elif typed.breaks:
             unreadable = True
-    faults += _placed(path, blob, notes, contents)
+    faults += faults_at(errors, contents) + faults_at(warnings, contents, Severity.WARNING)
     return FileReading(
         objects=tuple(objects),
         faults=tuple(sorted(faults)),
@@ -160,18 +164,6 @@ def faults_at(
         for (item, (location, sentence)), line in zip(blob_notes, _lines(contents, blob, places), strict=True):
             faults.append(fault_at((item.origin.path, line), item.label, location, sentence, severity))
     return faults
-
-
-def _placed(
-    path: str, blob: str, notes: list[tuple[_Typed, Document, Break, Severity]], contents: Contents
-) -> list[Fault]:
-    if not notes:
-        return []
-    lines = _lines(contents, blob, [(document.index, document.line, note[0]) for _, document, note, _ in notes])
-    return [
-        fault_at((path, line), typed.label, *note, severity)
-        for line, (typed, _, note, severity) in zip(lines, notes, strict=True)
-    ]
 
 
 def _lines(contents: Contents, blob: str, places: list[tuple[int, int, Location]]) -> list[int]:

@@ -9,13 +9,14 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+from gitfleet.api.definitions import scopes_in
 from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.folders import FOLDER_FILE
 from gitfleet.api.objects import GroupKind, Manifest
 from gitfleet.desired.reading.files import FileReading, is_gitfleets
 from gitfleet.desired.reading.folders import FolderLayout, Owner, layout_of
-from gitfleet.desired.reading.governing import Governing, made_namespaces, scopes_in
+from gitfleet.desired.reading.governing import Governing, made_namespaces
 from gitfleet.desired.reading.ignore_rules import IgnoreRules, read_ignore
 from gitfleet.desired.reading.paths import (
     IGNORE_FILE,
@@ -33,6 +34,7 @@ from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.limits import MAX_FILE_BYTES, MAX_FILES
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.formats.texts import FormatsText
+from gitfleet.formats.yaml_reader import ParsedFile
 
 _MOST_NAMED: Final = 3
 
@@ -194,8 +196,7 @@ def _declared_scopes(units: list[_Unit], gathered: Gathered) -> dict[GroupKind, 
     values = [item.value for _, reading in gathered.readings for item in reading.objects]
     bodies: list[Any] = [value.body for value in values if isinstance(value, Manifest)]
     for _, source, _ in units:
-        documents = (*source.definitions, *(source.parsed.documents if source.parsed else ()))
-        bodies += [document.value for document in documents]
+        bodies += [document.value for document in (*source.definitions, *(source.parsed or ParsedFile()).documents)]
     scopes: dict[GroupKind, bool] = {}
     for config in (value for value in values if isinstance(value, FleetConfig)):
         scopes |= config.scopes

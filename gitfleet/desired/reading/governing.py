@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
-from gitfleet.api.definitions import definition_of
 from gitfleet.api.faults import Fault
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.folders import FOLDER_FILE, Folder, made_namespace
@@ -125,12 +124,6 @@ def _owned(item: ReadObject, owner: Owner | None, changed: set[int]) -> ReadObje
         value = replace(value, origin=origin, folder=folder, variants=variants)
     identity = variant_identity(item.identity, owner.folder.name, owner.variant) if owner is not None else item.identity
     return ReadObject(identity, item.label, origin, value)
-
-
-def scopes_in(bodies: Iterable[Any]) -> dict[GroupKind, bool]:
-    """Whether the kinds that definitions among some objects declare are namespaced."""
-    definitions = (definition_of(body) for body in bodies if isinstance(body, dict) and body.get("metadata"))
-    return {definition.kind: definition.namespaced for definition in definitions if definition is not None}
 
 
 def made_namespaces(layout: FolderLayout, values: Collection[object]) -> Iterator[ReadObject]:

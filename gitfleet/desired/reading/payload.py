@@ -52,11 +52,9 @@ def type_breaks(body: JsonObject) -> list[Break] | None:
 
 
 def _sentence(misfit: Misfit) -> str:
-    if misfit.first is not None and misfit.keys:
-        keys = named_briefly(misfit.keys, len(misfit.keys))
-        return DesiredText.SAME_KEYS_AS_ANOTHER_ITEM(keys=keys, first=misfit.first)
     if misfit.first is not None:
-        return DesiredText.SAME_AS_ANOTHER_ITEM(first=misfit.first)
+        keys = named_briefly(misfit.keys or ("value",), len(misfit.keys) or 1)
+        return DesiredText.SAME_KEYS_AS_ANOTHER_ITEM(keys=keys, first=misfit.first)
     if misfit.is_null:
         return NO_MAPPING
     hint = did_you_mean(str(misfit.place[-1]), misfit.declared, "remove it")
@@ -155,15 +153,7 @@ def read_manifest(
 ) -> tuple[Manifest | None, list[Break]]:
     """The manifest, or every break; `body` has a string apiVersion and kind. With `decrypted` what SOPS encrypted is
     one only if it can be decrypted."""
-    group, _, version = str(body["apiVersion"]).rpartition("/")
-    kind = GroupKind(group, str(body["kind"]))
-    breaks = metadata_breaks(body.get("metadata"), kind)
-    if not is_kind_name(kind.kind):
-        breaks.append((("kind",), NO_KIND))
-    elif is_list_kind(body["apiVersion"], kind.kind):
-        breaks.append((("kind",), DesiredText.READ_V1_LIST_LIST_ITEMS()))
-    else:
-        breaks += kind_breaks(ObjectKey(group, version, kind.kind, "", ""))
+    kind, breaks = _kind_and_metadata(body)
     encrypted = is_sops_encrypted(body)
     breaks += encrypted_breaks(kind, body, origin) if encrypted else shape_breaks(kind, body)
     if breaks:
@@ -177,6 +167,20 @@ def read_manifest(
     else:
         breaks = enveloped_breaks(manifest, {})
     return (None, breaks) if breaks else (manifest, [])
+
+
+def _kind_and_metadata(body: JsonObject) -> tuple[GroupKind, list[Break]]:
+    """The kind of an object, and what is wrong with its kind, version and metadata."""
+    group, _, version = str(body["apiVersion"]).rpartition("/")
+    kind = GroupKind(group, str(body["kind"]))
+    breaks = metadata_breaks(body.get("metadata"), kind)
+    if not is_kind_name(kind.kind):
+        breaks.append((("kind",), NO_KIND))
+    elif is_list_kind(body["apiVersion"], kind.kind):
+        breaks.append((("kind",), DesiredText.READ_V1_LIST_LIST_ITEMS()))
+    else:
+        breaks += kind_breaks(ObjectKey(group, version, kind.kind, "", ""))
+    return kind, breaks
 
 
 def shape_breaks(kind: GroupKind, body: JsonObject) -> list[Break]:
@@ -249,16 +253,11 @@ def _inner_breaks(inner: Any, envelope: Manifest, scopes: Mapping[GroupKind, boo
         for field in ("apiVersion", "kind")
         if not isinstance(inner.get(field), str)
     ]
-    if isinstance(inner.get("kind"), str) and not is_kind_name(inner["kind"]):
-        breaks.append((("kind",), NO_KIND))
-    kind = GroupKind(str(inner.get("apiVersion")).rpartition("/")[0], str(inner.get("kind")))
-    breaks += metadata_breaks(inner.get("metadata"), kind)
-    if breaks:
+    if breaks := breaks or _kind_and_metadata(inner)[1]:
         return breaks
     key = key_of(inner)
-    breaks = kind_breaks(key)
     if is_sops_encrypted(inner):
-        return [*breaks, ((METADATA,), DesiredText.DECRYPTS_SECRETS_IN_FILES())]
+        return [((METADATA,), DesiredText.DECRYPTS_SECRETS_IN_FILES())]
     if sentence := scope_break(known_scope(key.group_kind, scopes), key.kind, key.namespace, enveloped=True):
         breaks.append((("metadata", "namespace"), sentence))
     elif key.group_kind == GroupKind("", "Namespace") and is_reserved_namespace(key.name):
