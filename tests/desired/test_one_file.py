@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitfleet.api.faults import is_error
 from gitfleet.api.snapshots import OverrideSnapshot
-from gitfleet.desired.texts import DesiredText
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState, PlacementRecord
 from tests import builders
@@ -125,20 +123,3 @@ def test_a_mutation_of_one_file_changes_at_most_the_objects_of_that_file(mutatio
 
 def test_the_repo_is_good() -> None:
     assert not [fault for fault in BEFORE.faults if is_error(fault)] and len(THERE) > 20
-
-
-POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22e\nsize 12345\n"
-
-
-@pytest.mark.parametrize("path", ["resources/crds.yaml", "placements/web.yaml", "docs/picture.yaml"])
-def test_a_git_lfs_pointer_is_named_and_keeps_what_the_file_had(path: str) -> None:
-    broken = read({**GOOD, path: POINTER}, before=GOOD)
-    (fault,) = [fault for fault in broken.faults if is_error(fault)]
-    sentence = DesiredText.GIT_LFS_POINTER(ignore_file=".gitfleetignore")
-    assert (fault.path, fault.line, fault.message, fault.code) == (path, 1, sentence, "GIT_LFS_POINTER")
-    assert placed(broken) == placed(read(GOOD))
-
-
-def placed(desired: Desired) -> object:
-    """The objects of a commit, wherever they are written."""
-    return {key: replace(placement, origin=None) for key, placement in desired.placements.items()}, desired.payload

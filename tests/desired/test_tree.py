@@ -73,20 +73,6 @@ def test_a_copy_whose_name_was_not_changed_takes_nothing_over(changed: tuple[str
     assert [str(placement.origin) for placement in desired.placements.values()] == ["placements/web.yaml:1"]
 
 
-@pytest.mark.parametrize("path", ["clusters/a.yaml", "clusters/z.yaml"])
-def test_a_copied_cluster_does_not_redirect_the_one_in_force(path: str) -> None:
-    one = (
-        "apiVersion: cluster.kubernetes-fleet.io/v1\nkind: MemberCluster\nmetadata: {name: eu}\n"
-        "spec: {identity: {kind: ServiceAccount, name: eu, namespace: fleet-system}, connection: {context: eu}}\n"
-    )
-    (known,) = read({"clusters/m.yaml": one}).clusters.values()
-    state = FleetState(clusters={"eu": replace(known, origin=None)})
-    files = {"clusters/m.yaml": one, path: one.replace("context: eu", "context: other")}
-    desired = read_desired(replace(request_of(files, accepted=state), changed=(path,)))
-    assert [fault.path for fault in desired.faults] == [path]
-    assert str(desired.clusters["eu"].origin) == "clusters/m.yaml:1"
-
-
 def test_a_resource_is_in_one_override() -> None:
     desired = read({"overrides/a.yaml": override("a"), "overrides/b.yaml": override("b")})
     assert [str(fault) for fault in errors_of(desired)] == [
@@ -240,6 +226,7 @@ def test_a_name_that_no_object_can_have_is_a_fault(field: str, name: str) -> Non
 CRD = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a.b}\n"
 SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: default}\n"
 ENVELOPE = "apiVersion: placement.kubernetes-fleet.io/v1\nkind: ClusterResourceEnvelope\nmetadata: {name: e}\n"
+WEB = "{apiVersion: v1, kind: Namespace, metadata: {name: web}}"
 ROLE = "apiVersion: rbac.authorization.k8s.io/v1, kind: Role"
 
 
@@ -266,6 +253,21 @@ def test_what_gitfleet_looks_into_has_a_shape_that_it_can_read(text: str, field:
     desired = read({"resources/a.yaml": text})
     assert [(fault.line, fault.field) for fault in desired.faults] == [(4, field)]
     assert desired.payload == () and "hunter2" not in str(desired.faults)
+
+
+@pytest.mark.parametrize(
+    "envelope",
+    [
+        ENVELOPE + "data: {x: %s}\n",
+        CONFIG_MAP.replace("default", "web, annotations: {kubernetes-fleet.io/envelope-configmap: 'true'}")
+        + "data: {x: '%s'}\n",
+    ],
+)
+def test_a_namespace_may_be_made_by_what_an_envelope_carries(envelope: str) -> None:
+    files = {"resources/a.yaml": CONFIG_MAP.replace("default", "shop"), "resources/web.yaml": WEB}
+    assert [fault.field for fault in read(files).faults] == ["metadata.namespace"]
+    text = envelope % "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}"
+    assert read({**files, "resources/e.yaml": text}).faults == ()
 
 
 def test_what_a_crd_says_of_its_kind_holds_inside_envelopes() -> None:

@@ -101,13 +101,6 @@ def test_what_is_written_is_what_kubernetes_reads(documents: list[Any], sort_key
     assert read_documents(written) == [value for value in documents if value is not None]
 
 
-@given(st.text(alphabet="0123456789eExXoObBynYNtf._+-:kMGiun%", min_size=1, max_size=8))
-def test_a_text_that_looks_like_something_stays_a_text(text: str) -> None:
-    written = write_documents([{"key": text, "list": [text]}])
-
-    assert read_documents(written) == [{"key": text, "list": [text]}]
-
-
 @given(st.lists(st.sampled_from(["a", " ", "\n", "\t", "#", "---", ": ", "- ", "é", "\r", "%", "\u2028"])).map("".join))
 def test_texts_of_many_lines(text: str) -> None:
     value = {"a": [text, {"b": text}], "c": text}

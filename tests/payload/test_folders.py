@@ -126,12 +126,6 @@ def test_a_release_is_in_the_namespace_of_its_folder_unless_it_names_one(own: st
     assert {chart.namespace for chart in process.helm.charts} == {namespace}
 
 
-def test_a_release_needs_a_namespace_of_its_own_or_of_its_folder() -> None:
-    files = {"resources/apps/gitfleet-helm.yaml": RELEASE, **CHART}
-    (fault,) = Process().read({**files}).faults
-    assert PayloadText.RELEASE_NEEDS_NAMESPACE() in fault.message
-
-
 def test_a_variable_of_a_cluster_in_what_is_built_is_an_error() -> None:
     files = {**OVERLAYS, "env/common/more.yaml": settings(a="${MEMBER-CLUSTER-NAME}")}
     why = PayloadText.VARIABLE_NEVER_REPLACED(program="kustomize")

@@ -292,10 +292,6 @@ REFUSED: dict[str, tuple[dict[str, str], str]] = {
         kustomization(inflating(repo="https://charts.example.com", version="1.0.0")),
         ABSENT(name="web", folder=f"{APP}/charts/web-1.0.0/web"),
     ),
-    "out of the repo": (
-        kustomization(inflating(), helmGlobals={"chartHome": "../../.."}),
-        PayloadText.LEADS_OUT_REPO(),
-    ),
     "no values file": (
         kustomization(inflating(valuesFile="v.yaml")),
         PayloadText.NAMES_NO_FILE_REPO(name="v.yaml", target=f"{APP}/v.yaml"),
@@ -309,17 +305,6 @@ REFUSED: dict[str, tuple[dict[str, str], str]] = {
         f"{APP}/v.yaml {PayloadText.GIT_LFS_POINTER()}",
     ),
     "a field": (kustomization(inflating(nameTemplate="x")), "helmCharts[0].nameTemplate"),
-    "randomness": (
-        chart(template=config_map("made") + "# {{ uuidv4 }}\n---\n" + config_map("x", "{{ uuidv4 }}")),
-        PayloadText.RENDERS_SOMETHING_ELSE_EACH_TIME(chart=CHART, named="ConfigMap/default/x"),
-    ),
-    "an error with a password": (
-        {
-            **kustomization(inflating(valuesInline={"password": "hunter2"})),
-            **chart(template="{{ fail .Values.password }}"),
-        },
-        PayloadText.CANNOT_BUILT_HELM_SAYS_NOT(),
-    ),
     "a generator elsewhere": (
         {**kustomization(transformers=["g.yaml"]), f"{APP}/g.yaml": to_yaml(GENERATOR)},
         f"{APP}/g.yaml {PayloadText.KIND_NOT_USED_HERE()}",
