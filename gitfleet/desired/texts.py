@@ -65,7 +65,6 @@ class DesiredText(FaultTable):
     LABEL_DIFFERS_BY_VARIANT = (
         "reads a label that differs by variant; all variants of {key} are selected if one of them matches"
     )
-    LONGER_CHARACTERS_SIMPLIFY_PATTERN = "is longer than {longest_pattern} characters; simplify the pattern"
     LOST_MANIFEST_STILL_LIE = "lost its manifest, and {first}{more} still lie in it, so it stays as it was; put the manifest back (with kustomize, list it under `resources`), or remove what lies in it too{near}"
     MATCHES_NONE = "matches no {word} in the repo; {hint}"
     MAC_ONLY_ENCRYPTED = "has mac_only_encrypted, so its MAC notices no change of name or namespace; encrypt the file without --mac-only-encrypted"
@@ -112,12 +111,13 @@ class DesiredText(FaultTable):
     )
     NOT_AFTER_BATCH_LASTBATCHTOROLLOUT = "is not after batch {partition} (lastBatchToRollout), so it cannot change while the rollout runs; put it back, or change the target"
     NOT_FIELD_OF_RELEASE = "is not a field of Kubernetes {release}, and API servers refuse unknown fields; {hint}"
-    NOT_GITIGNORE_PATTERN = "is not a gitignore pattern; correct it or remove the line"
+    NOT_GITIGNORE_PATTERN = (
+        "is no gitignore pattern of at most {longest} characters of UTF-8; correct it or remove the line"
+    )
     NOT_GO_CLUSTER_SCOPED_KIND = "does not go with {kind}, which is a cluster-scoped kind; remove it"
     NOT_GROUP_YOU_MEAN = "is not the group of {name}; did you mean {group}/{versions}?"
     NOT_KIND_GITFLEET_READS = "is not a kind of {group} that gitfleet reads; {hint}"
     NOT_MAPPING_NO_OBJECT = "is not a mapping, so it is no object; write apiVersion, kind and metadata"
-    NOT_UTF_TEXT = "is not UTF-8 text; save the file as UTF-8"
     NOT_VERSION_GITFLEET_READS = "is not a version of {kind} that gitfleet reads; use {group}/{versions}"
     NOT_VERSION_YOU_MEAN = "is not a version of {groupkind}; did you mean {versions}?"
     NO_CONDITION_ANSWERS_NOTHING = (
@@ -134,9 +134,6 @@ class DesiredText(FaultTable):
     NO_NAMESPACE_MANIFEST_REPO = (
         "has no Namespace manifest in the repo; add one for {name} (with kustomize, list it under `resources`), "
         "write createNamespace: true in a {folder_file} with this namespace, or correct the name{near}"
-    )
-    NO_PATTERN_GITFLEET_MATCHES_INSTALLED = (
-        "is no pattern that gitfleet matches with the installed pathspec; install 1.1 of it"
     )
     NO_VARIABLE_QUERY = "is no variable of the query ({origin}); {hint}"
     ONLY_GAIN_ITEMS = "may only gain items, and one is changed or gone; put it back, or {recreate}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Final
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -30,7 +31,6 @@ _MOST_REPETITIONS: Final = 3000
 _ENDLESS: Final = timedelta(days=100)
 """Two months of 31 days follow each other, no more: what lasts longer than that has no end."""
 _MACHINE_ZONE: Final = "localtime"
-_NEVER: Final = FormatsText.NAMES_DAY_NEVER_COMES()
 
 
 class InvalidSchedule(ValueError):
@@ -40,12 +40,10 @@ class InvalidSchedule(ValueError):
 def schedule_fault(text: str) -> str | None:
     """What is wrong with a schedule, and what to do; None when nothing is."""
     try:
-        next(starts_after(text, "UTC", _ANY_DAY))
+        starts = list(islice(starts_after(text, "UTC", _ANY_DAY), 1))
     except InvalidSchedule as error:
         return str(error)
-    except StopIteration:
-        return _NEVER
-    return None
+    return None if starts else FormatsText.CRON_NOT_KNOW(where="day-of-month")
 
 
 def zone_fault(name: str) -> str | None:
@@ -102,20 +100,9 @@ def _starts(schedule: str, zone: str, moment: datetime, step: timedelta) -> Iter
     try:
         starts = CronSim(schedule, first.astimezone(zone_info), reverse=step > timedelta(0))
     except CronSimError as error:
-        if str(error) == "Bad day-of-month" and _is_day(schedule.split()[2]):
-            raise InvalidSchedule(_NEVER) from None
         where = str(error).removeprefix("Bad ")
         raise InvalidSchedule(FormatsText.CRON_NOT_KNOW(where=where)) from None
     return (start.astimezone(UTC) for start in starts)
-
-
-def _is_day(text: str) -> bool:
-    """Whether a day of the month is one in some month."""
-    try:
-        CronSim(f"0 0 {text} * *", _ANY_DAY)
-    except CronSimError:
-        return False
-    return True
 
 
 def _zone(name: str) -> ZoneInfo:

@@ -24,7 +24,7 @@ class FormatsText(FaultTable):
     CONDITIONS_METRICS = "conditions of metrics"
     CONTAINS_NEEDS_TEXT_QUOTES = "contains() needs a text in quotes; write what it looks for"
     CONTROL_CHARACTER_STANDS_TEXT = "a control character stands in the text; remove it or write it as an escape"
-    CRON_NOT_KNOW = "has a {where} that cron does not know; write five such as 0 18 * * 5"
+    CRON_NOT_KNOW = "has a {where} that cron does not know, or that never comes; write five such as 0 18 * * 5"
     FIELD_ANOTHER_TYPE_EXPECTS = "a field has another type than it expects"
     FIELD_LOOKS_UP_NOT = "a field that it looks up is not there"
     FIELD_VALUE_CANNOT_USE = "a field has a value that it cannot use"
@@ -62,7 +62,6 @@ class FormatsText(FaultTable):
     MUST_WHOLE_NUMBER_WITHOUT_QUOTES = (
         "must be a whole number without quotes, or a percentage from 0% to 100%; correct it"
     )
-    NAMES_DAY_NEVER_COMES = "names a day that never comes; correct it"
     NESTED_MORE_LEVELS_DEEP = "nested more than {max_depth} levels deep; flatten it"
     NESTED_TOO_DEEPLY = "it is nested too deeply, or has a number that is too large"
     NOT_BRANCH_NAME_GIT_ACCEPTS = "{branch!r} is not a branch name that git accepts."

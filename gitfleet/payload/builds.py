@@ -342,10 +342,17 @@ def of_file(path: str, fault: str) -> str:
     return sentence
 
 
-def refuse_pointers(contents: Mapping[str, bytes]) -> None:
-    """BadInput names the first file of which git has only a pointer of Git LFS."""
-    if pointer := min((path for path, content in contents.items() if is_lfs_pointer(content)), default=None):
-        raise BadInput(of_file(pointer, PayloadText.GIT_LFS_POINTER()))
+def contents_at(paths: Iterable[str], listing: Listing, read: ReadBlobs) -> dict[str, bytes]:
+    """The files at these paths; BadInput names the first that is too large, or of which git has only a pointer of Git
+    LFS."""
+    oids = {path: listing[path].oid for path in sorted(paths)}
+    contents = read([*oids.values()])
+    for path, oid in oids.items():
+        if oid not in contents:
+            raise BadInput(of_file(path, PayloadText.TOO_LARGE_READ()))
+        if is_lfs_pointer(contents[oid]):
+            raise BadInput(of_file(path, PayloadText.GIT_LFS_POINTER()))
+    return {path: contents[oid] for path, oid in oids.items()}
 
 
 def key_of(folder: str, paths: Iterable[str], listing: Listing) -> str:

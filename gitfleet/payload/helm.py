@@ -12,7 +12,6 @@ from gitfleet.api import dotted
 from gitfleet.api import read as read_kind
 from gitfleet.api.fleet import GITFLEET_GROUP
 from gitfleet.api.helm_releases import HELM_RELEASE_FILE, HelmRelease
-from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import canonical_json
 from gitfleet.formats.git_lfs import is_lfs_pointer
 from gitfleet.formats.yaml_reader import LineFault, ParsedFile, lines_of
@@ -21,9 +20,9 @@ from gitfleet.payload.builds import (
     Listing,
     Outputs,
     ReadBlobs,
+    contents_at,
     key_of,
     namespace_of,
-    refuse_pointers,
     target_of,
 )
 from gitfleet.payload.kustomizations import path_fault
@@ -162,12 +161,7 @@ def _chart(
 ) -> tuple[Chart, Sequence[str]]:
     """What helm is given, and the names of its values."""
     names = [target_of(folder, name) for name in value.values_files]
-    paths = sorted(release.paths)
-    contents = read([listing[path].oid for path in paths])
-    if missing := [path for path in paths if listing[path].oid not in contents]:
-        raise BadInput(PayloadText.TOO_LARGE_READ_2(missing=missing[0]))
-    files = {path: contents[listing[path].oid] for path in paths}
-    refuse_pointers(files)
+    files = contents_at(release.paths, listing, read)
     refuse_encrypted({name: files[name] for name in names})
     prefix, own = f"{release.chart}/", posixpath.join(folder, HELM_RELEASE_FILE)
     inside = {

@@ -16,11 +16,11 @@ from gitfleet.payload.builds import (
     Listing,
     Outputs,
     ReadBlobs,
+    contents_at,
     key_of,
     namespace_of,
     of_file,
     output_of,
-    refuse_pointers,
     target_of,
 )
 from gitfleet.payload.inflation import RESOURCE, Inflation, resource_of, without_marks
@@ -57,14 +57,8 @@ class _Tree:
         return ChartFolders(self.listing)
 
     def contents(self, paths: Iterable[str]) -> dict[str, bytes]:
-        """The files at these paths; BadInput names one that cannot be read."""
-        oids = {path: self.listing[path].oid for path in sorted(paths)}
-        contents = self.read([*oids.values()])
-        if missing := next((path for path, oid in oids.items() if oid not in contents), None):
-            raise BadInput(PayloadText.TOO_LARGE_READ_2(missing=missing))
-        files = {path: contents[oid] for path, oid in oids.items()}
-        refuse_pointers(files)
-        return files
+        """The files at these paths, as `contents_at`."""
+        return contents_at(paths, self.listing, self.read)
 
 
 @dataclass(slots=True)

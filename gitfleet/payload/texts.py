@@ -76,7 +76,6 @@ class PayloadText(FaultTable):
     STILL_BUILT = "takes long to build; its last good version holds until it is built"
     TOO_LARGE_CUT_OFF = "too large, or cut off"
     TOO_LARGE_READ = "is too large to be read"
-    TOO_LARGE_READ_2 = "{missing} is too large to be read"
     TOO_MANY_FILES = "too many files"
 
     VARIABLE_NEVER_REPLACED = (

@@ -66,7 +66,7 @@ BEYOND: Final = (
     ApiText.TAKEN_EARLIER_RENAME, ApiText.CONTRADICTS_EARLIER_REQUIREMENT,
     # Numbers that stand in a text.
     FormatsText.MUST_MOST_TEN_YEARS, ApiText.MUST_MOST_DAYS_H, ApiText.NOT_LATER_FROM,
-    ApiText.LONG_WINDOW_BEGINS_AGAIN_BEFORE, FormatsText.CRON_NOT_KNOW, FormatsText.NAMES_DAY_NEVER_COMES,
+    ApiText.LONG_WINDOW_BEGINS_AGAIN_BEFORE, FormatsText.CRON_NOT_KNOW,
     FormatsText.NO_TIME_ZONE_IANA_DATABASE, FormatsText.MORE_DIGITS_CANNOT_COMPARED, FormatsText.NO_CEL_EXPRESSION,
     ApiText.NAME_FOLDER_OR_PLACEMENT, ApiText.VARIANT_NEVER_MATCHES, ApiText.NEEDS_NAMESPACE, ApiText.KIND_LISTED_TWICE,
     # Plans of workload rollouts: what batches add up to, and what does not go with what.

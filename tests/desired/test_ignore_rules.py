@@ -136,7 +136,7 @@ def test_what_another_release_would_spell_in_another_way_is_refused(
 
     monkeypatch.setattr(GitIgnoreSpecPattern, "pattern_to_regex", staticmethod(respelled))
     rules = read_ignore(b"/plain/\n**/a*b/**/c\n")
-    sentence = DesiredText.NO_PATTERN_GITFLEET_MATCHES_INSTALLED()
+    sentence = DesiredText.NOT_GITIGNORE_PATTERN(longest="500")
     assert rules.faults == ((2, sentence),)
     assert rules.hide("plain/a") and not rules.hide("ab/c")
 
@@ -145,7 +145,7 @@ def test_rules_are_made_once_however_many_paths_they_hide(monkeypatch: pytest.Mo
     made: list[str] = []
     known = ignore_rules._patterns
 
-    def counted(line: str) -> list[tuple[str, bool | None]]:
+    def counted(line: str) -> list[GitIgnoreSpecPattern]:
         made.append(line)
         return known(line)
 

@@ -333,9 +333,9 @@ def test_ignored_and_hidden_files_are_not_read() -> None:
 
 def test_bad_lines_of_the_ignore_file() -> None:
     assert faults_of({".gitfleetignore": "!\n" + "*a" * 251 + "\n# fine\n[z-a]\n" + "x\n" * 1002}) == [
-        (".gitfleetignore:1: " + DesiredText.NOT_GITIGNORE_PATTERN()),
-        (".gitfleetignore:2: " + DesiredText.LONGER_CHARACTERS_SIMPLIFY_PATTERN(longest_pattern="500")),
-        (".gitfleetignore:4: " + DesiredText.NOT_GITIGNORE_PATTERN()),
+        (".gitfleetignore:1: " + DesiredText.NOT_GITIGNORE_PATTERN(longest="500")),
+        (".gitfleetignore:2: " + DesiredText.NOT_GITIGNORE_PATTERN(longest="500")),
+        (".gitfleetignore:4: " + DesiredText.NOT_GITIGNORE_PATTERN(longest="500")),
         (".gitfleetignore:1005: " + DesiredText.MORE_RULES_NOT_READ(most_rules="1000")),
     ]
 

@@ -111,7 +111,7 @@ def test_it_is_under_way_exactly_between_a_start_and_its_end(
         ("0 18 * *", FormatsText.MUST_FIVE_FIELDS_MINUTE()),
         ("0 0 18 * * 5", FormatsText.MUST_FIVE_FIELDS_MINUTE()),
         ("60 18 * * 5", FormatsText.CRON_NOT_KNOW(where="minute")),
-        ("0 0 30 2 *", FormatsText.NAMES_DAY_NEVER_COMES()),
+        ("0 0 30 2 *", FormatsText.CRON_NOT_KNOW(where="day-of-month")),
         ("0 0 32 2 *", FormatsText.CRON_NOT_KNOW(where="day-of-month")),
         ("0 0 ² * *", FormatsText.MUST_FIVE_FIELDS_MINUTE()),
     ],

@@ -65,9 +65,8 @@ def reference_warnings(commit: Commit) -> Iterator[Refusal]:
 def _of_placement(placement: Placement, commit: Commit) -> Iterator[Break]:
     yield from _resources(placement, commit)
     affinity = placement.effective_policy.affinity
-    yield from _terms(affinity.required, _REQUIRED, commit)
-    for index, preferred in enumerate(affinity.preferred):
-        yield from _term(preferred.preference, (*_PREFERRED, index, "preference"), commit)
+    yield from _terms(affinity.required, _REQUIRED, (), commit)
+    yield from _terms([term.preference for term in affinity.preferred], _PREFERRED, ("preference",), commit)
 
 
 def _resources(placement: Placement, commit: Commit) -> Iterator[Break]:
@@ -104,7 +103,7 @@ def _of_override(override: Override, commit: Commit) -> Iterator[Break]:
             yield location, DesiredText.OVERRIDES_NO_OBJECT(kind=resource.kind, hint=hint)
     for index, rule in enumerate(override.rules):
         terms = ("spec", "policy", "overrideRules", index, "clusterSelector", "clusterSelectorTerms")
-        yield from _terms(rule.cluster_terms or (), terms, commit)
+        yield from _terms(rule.cluster_terms or (), terms, (), commit)
     yield from _misspelt_variables(override)
 
 
@@ -220,14 +219,12 @@ def _missing(location: Location, kind: type, name: str, commit: Commit, namespac
         yield location, DesiredText.NAMES_NOT_REPO(kind=_WORDS[kind], hint=hint)
 
 
-def _terms(terms: Iterable[ClusterSelectorTerm], location: Location, commit: Commit) -> Iterator[Break]:
-    for index, term in enumerate(terms):
-        yield from _term(term, (*location, index), commit)
-
-
-def _term(term: ClusterSelectorTerm, location: Location, commit: Commit) -> Iterator[Break]:
+def _terms(
+    terms: Iterable[ClusterSelectorTerm], location: Location, below: Location, commit: Commit
+) -> Iterator[Break]:
     """The labels alone: which properties a cluster has shows only when it answers."""
-    yield from _by_labels(term.label_selector, (*location, "labelSelector"), commit)
+    for index, term in enumerate(terms):
+        yield from _by_labels(term.label_selector, (*location, index, *below, "labelSelector"), commit)
 
 
 def _by_labels(selector: LabelSelector | None, location: Location, commit: Commit) -> Iterator[Break]:

@@ -84,12 +84,12 @@ def layout_of(paths: Collection[str], sources: Mapping[str, SourceFile], content
     items = {path.rpartition("/")[0]: _folder_in(path, sources[path], contents) for path in files}
     directories = {directory for path in paths for directory in folders_of(path)}
     usable = {directory: item for directory, item in items.items() if item is not None}
-    targets = {
-        posixpath.normpath(posixpath.join(directory, variant.path))
+    named = [
+        (item, index, variant.name, posixpath.normpath(posixpath.join(directory, variant.path)))
         for directory, item in usable.items()
-        for variant in _folder(item).variants
-    }
-    built = built_folders(paths, targets)
+        for index, variant in enumerate(_folder(item).variants)
+    ]
+    built = built_folders(paths, {target for *_, target in named})
     tree = _Tree(directories, built, items, sources, paths, contents)
     refused = [(item, note) for directory, item in usable.items() for note in tree.breaks(directory, _folder(item))]
     refused += _beyond_limit(usable.values())
@@ -100,12 +100,10 @@ def layout_of(paths: Collection[str], sources: Mapping[str, SourceFile], content
     }
     wrong = {(item.identity, location) for item, (location, _) in refused}
     variants: dict[str, tuple[Owner, ...]] = {}
-    for directory, item in usable.items():
-        for index, variant in enumerate(_folder(item).variants):
-            if (item.identity, ("spec", "variants", index, "path")) not in wrong:
-                target = posixpath.normpath(posixpath.join(directory, variant.path))
-                owner = (Owner(_folder(item), variant.name),) if item.identity not in names else ()
-                variants[target] = (*variants.get(target, ()), *owner)
+    for item, index, name, target in named:
+        if (item.identity, ("spec", "variants", index, "path")) not in wrong:
+            owner = (Owner(_folder(item), name),) if item.identity not in names else ()
+            variants[target] = (*variants.get(target, ()), *owner)
     in_use = {directory: _folder(item).name for directory, item in usable.items()}
     return FolderLayout(folders=folders, names=in_use, variants=variants, built=built, refused=tuple(refused))
 

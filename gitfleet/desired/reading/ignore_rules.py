@@ -64,29 +64,21 @@ def read_ignore(content: bytes) -> IgnoreRules:
         if len(rules) >= _MOST_RULES:
             faults.append((number, DesiredText.MORE_RULES_NOT_READ(most_rules=_MOST_RULES)))
             break
-        if "\ufffd" in line:
-            faults.append((number, DesiredText.NOT_UTF_TEXT()))
-            continue
-        if len(line) > _LONGEST_PATTERN:
-            faults.append((number, DesiredText.LONGER_CHARACTERS_SIMPLIFY_PATTERN(longest_pattern=_LONGEST_PATTERN)))
-            continue
         try:
-            patterns = _patterns(line)
+            rules += ((number, pattern) for pattern in _patterns(line))
         except (ValueError, re.error):
-            faults.append((number, DesiredText.NOT_GITIGNORE_PATTERN()))
-            continue
-        if all(_KNOWN_SPELLING.fullmatch(regex) for regex, _ in patterns):
-            made = ((re.compile(_within_names(_without_retries(regex))), include) for regex, include in patterns)
-            rules += ((number, GitIgnoreSpecPattern(*pattern)) for pattern in made)
-        else:
-            faults.append((number, DesiredText.NO_PATTERN_GITFLEET_MATCHES_INSTALLED()))
+            faults.append((number, DesiredText.NOT_GITIGNORE_PATTERN(longest=_LONGEST_PATTERN)))
     return IgnoreRules(tuple(rules), tuple(faults))
 
 
-def _patterns(line: str) -> list[tuple[str, bool | None]]:
-    """The regular expressions that pathspec makes of a line, and whether what they match is ignored."""
-    patterns = GitIgnoreSpec.from_lines([line], backend="simple").patterns
-    return [(pattern.regex.pattern, pattern.include) for pattern in patterns if pattern.regex is not None]
+def _patterns(line: str) -> list[GitIgnoreSpecPattern]:
+    """What a line matches, and whether that is ignored; ValueError for one that is no pattern of UTF-8 text."""
+    made = GitIgnoreSpec.from_lines([line], backend="simple").patterns
+    patterns = [(pattern.regex.pattern, pattern.include) for pattern in made if pattern.regex is not None]
+    is_known = all(_KNOWN_SPELLING.fullmatch(regex) for regex, _ in patterns)
+    if "\ufffd" in line or len(line) > _LONGEST_PATTERN or not is_known:
+        raise ValueError(line)
+    return [GitIgnoreSpecPattern(re.compile(_within_names(_without_retries(regex))), kind) for regex, kind in patterns]
 
 
 def _without_retries(regex: str) -> str:

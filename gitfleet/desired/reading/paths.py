@@ -91,7 +91,7 @@ def file_of_build(folder: str, build_file: str) -> str:
 
 
 def _apart(path: str, folders: Collection[str]) -> bool:
-    return not folders or not any(folder in folders for folder in folders_of(path))
+    return not any(folder in folders for folder in folders_of(path))
 
 
 def read_one_by_one(paths: Iterable[str], payload: Collection[str] = ()) -> Iterator[str]:
