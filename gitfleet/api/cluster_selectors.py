@@ -169,18 +169,8 @@ def _contradictions(name: str, requirements: Sequence[tuple[int, PropertyOperato
 
 
 def _satisfiable(requirements: Sequence[tuple[PropertyOperator, Quantity]]) -> bool:
-    equal = {value for operator, value in requirements if operator is _OP.EQ}
-    if len(equal) > 1:
-        return False
-    lower = max(((v, op is _OP.GT) for op, v in requirements if op in (_OP.GT, _OP.GE)), default=None)
-    upper = min(((v, op is not _OP.LT) for op, v in requirements if op in (_OP.LT, _OP.LE)), default=None)
-    if lower and upper and (lower[0] > upper[0] or (lower[0] == upper[0] and (lower[1] or not upper[1]))):
-        return False
-    for value in equal:
-        if any(operator is _OP.NE and excluded == value for operator, excluded in requirements):
-            return False
-        if lower and (value < lower[0] or (value == lower[0] and lower[1])):
-            return False
-        if upper and (value > upper[0] or (value == upper[0] and not upper[1])):
-            return False
-    return True
+    lower = max(((v, op is _OP.GT) for op, v in requirements if op in (_OP.GT, _OP.GE, _OP.EQ)), default=None)
+    upper = min(((v, op is not _OP.LT) for op, v in requirements if op in (_OP.LT, _OP.LE, _OP.EQ)), default=None)
+    if lower is None or upper is None or lower[0] != upper[0]:
+        return lower is None or upper is None or lower[0] < upper[0]
+    return upper[1] and not lower[1] and (_OP.NE, lower[0]) not in requirements

@@ -14,7 +14,6 @@ from gitfleet.api.annotations import At, Break, Form, names_taken
 from gitfleet.api.metrics import CanaryMetric
 from gitfleet.api.texts import ApiText
 from gitfleet.formats.durations import SCHEMA_WITH_ZERO, read_seconds, seconds_text
-from gitfleet.formats.texts import FormatsText
 
 _WAIT: Final = Form(partial(read_seconds, zero=True), SCHEMA_WITH_ZERO, seconds_text)
 """Hubs write 0s in approvals (seed 003); a TimedWait needs more."""
@@ -65,16 +64,13 @@ class StageTask:
 
     def breaks(self) -> Iterator[Break]:
         """TimedWait alone has a time, Analysis alone metrics, each under a name of its own."""
-        if self.type is TaskType.TIMED_WAIT and self.wait_seconds is None:
+        waits, analyses = self.type is TaskType.TIMED_WAIT, self.type is TaskType.ANALYSIS
+        if waits and not self.wait_seconds:
             yield ("waitTime",), ApiText.REQUIRED_TYPE_TIMEDWAIT()
-        if self.type is TaskType.TIMED_WAIT and self.wait_seconds == 0:
-            yield ("waitTime",), FormatsText.MUST_DURATION_MORE_ZERO()
-        if self.type is not TaskType.TIMED_WAIT and self.wait_seconds:
-            yield ("waitTime",), ApiText.NOT_GO_TYPE(name=self.type)
-        if self.type is TaskType.ANALYSIS and not self.metrics:
+        if analyses and not self.metrics:
             yield ("metrics",), ApiText.REQUIRED_TYPE_ANALYSIS()
-        if self.type is not TaskType.ANALYSIS:
-            fields = {"metrics": self.metrics, "scope": self.scope, "onFailure": self.on_failure}
-            for name in (name for name, value in fields.items() if value):
+        fields = {"metrics": self.metrics, "scope": self.scope, "onFailure": self.on_failure} if not analyses else {}
+        for name, value in {**fields, "waitTime": not waits and self.wait_seconds}.items():
+            if value:
                 yield (name,), ApiText.NOT_GO_TYPE(name=self.type)
         yield from names_taken((metric.name for metric in self.metrics), ("metrics",), "metric")

@@ -219,7 +219,7 @@ class ApiText(FaultTable):
     REQUIRED_EACH_TERM = "is required in each term; add it, or leave all terms out"
     REQUIRED_PLACEMENTTYPE_PICKN = "is required with placementType PickN; add how many clusters to pick"
     REQUIRED_TYPE_ANALYSIS = "is required with type Analysis; add a metric"
-    REQUIRED_TYPE_TIMEDWAIT = "is required with type TimedWait; add a duration such as 1h"
+    REQUIRED_TYPE_TIMEDWAIT = "must be more than zero with type TimedWait; write a duration such as 1h"
     RESERVED_PLACE_ELSEWHERE = (
         "is reserved; place it elsewhere, or name the namespace in spec.policy.allow of FleetConfig"
     )

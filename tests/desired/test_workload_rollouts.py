@@ -252,7 +252,6 @@ EU, US = ({"matchLabels": {"zone": zone}} for zone in ("eu", "us"))
          [f"{PATH}:5: AppRollout/web/app: {NO_PLACEMENT}{near('web')} (warning)"]),
         ({PATH: app(placementRef={"name": "web", "kind": "ResourcePlacement"})},
          [(f'{PATH}:5: AppRollout/web/app: {NO_PLACEMENT}' + DesiredText.CORRECT_ADD() + " (warning)")]),
-        # Names that are misspelt.
     ],
 )  # fmt: skip
 def test_what_is_wrong_beside_the_rest_of_a_commit(files: dict[str, str], expected: list[str]) -> None:

@@ -17,7 +17,6 @@ from gitfleet.api.objects import GroupKind, Identity, JsonObject, JsonValue, Man
 from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.api.staged import Approval, StagedRun
 from gitfleet.api.texts import ApiText
-from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_rollouts import AppRollout, RolloutTrait
 from gitfleet.desired.reading.identity import (
     known_scope,
@@ -178,9 +177,7 @@ def _read_document(value: JsonValue, origin: Origin, decrypted: Decrypted | None
     path, ours = origin.path, is_payload or is_ours(origin.path)
     if not isinstance(value, dict):
         return _read_no_mapping(value, ours=ours)
-    approval = _bare_approval(path, value, origin)
-    if approval is not None:
-        return approval
+    value = _with_name_of_file(value, path)
     api_version, name = value.get("apiVersion"), value.get("kind")
     if api_version is None and name is None and not ours:
         return _Typed()
@@ -320,26 +317,16 @@ def payload_identity(identity: Identity) -> Identity:
     return (f"payload {identity[0]}", *identity[1:]) if is_our_group(identity[0]) else identity
 
 
-def _bare_approval(path: str, value: dict[str, Any], origin: Origin) -> _Typed | None:
-    """The seeds' approval payload: a status without apiVersion and kind, in a file named after the request."""
+def _with_name_of_file(value: dict[str, Any], path: str) -> dict[str, Any]:
+    """The seeds' approval payload, a status without apiVersion and kind in a file named after the request, as an
+    approval; anything else as it is."""
     folder, _, file_name = path.rpartition("/")
     if "apiVersion" in value or "kind" in value or "status" not in value or not f"{folder}/".startswith("approvals/"):
-        return None
-    key = NamespacedName(folder.removeprefix("approvals").strip("/"), file_name.rpartition(".")[0])
-    kind = "ApprovalRequest" if key.namespace else "ClusterApprovalRequest"
-    identity = (PLACEMENT_GROUP, kind, key.namespace, key.name)
-    required = {
-        "apiVersion": PLACEMENT_GROUP,
-        "kind": kind,
-        "metadata": {"namespace": key.namespace, "name": key.name},
-    }
-    made, breaks = read(
-        Approval,
-        {**value, **required} if key.namespace else {**value, **required, "metadata": {"name": key.name}},
-    )
-    written = _written(made, value, origin) if made is not None else None
-    warnings = list(approval_warnings(made)) if made is not None else []
-    return _Typed(label=f"{kind}/{key}", identity=identity, value=written, breaks=breaks, warnings=warnings)
+        return value
+    namespace = folder.removeprefix("approvals").strip("/")
+    kind = "ApprovalRequest" if namespace else "ClusterApprovalRequest"
+    metadata = {"name": file_name.rpartition(".")[0], **({"namespace": namespace} if namespace else {})}
+    return {**value, "apiVersion": f"{PLACEMENT_GROUP}/v1beta1", "kind": kind, "metadata": metadata}
 
 
 def _label(value: Mapping[str, Any]) -> str:
