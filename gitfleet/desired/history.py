@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
 
-from gitfleet.api import write
+from gitfleet.api import read_state, write
 from gitfleet.api.clusters import CLUSTER_GROUP, MemberCluster
 from gitfleet.api.faults import are_all_listed, is_error
 from gitfleet.api.fleet import FleetConfig
@@ -24,7 +24,6 @@ from gitfleet.desired.reading.files import FileReading, ReadObject, payload_iden
 from gitfleet.desired.reading.folders import FolderLayout
 from gitfleet.desired.reading.paths import is_build_file, is_folder_file
 from gitfleet.desired.reading.request import DesiredRequest
-from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.json_values import section
 
 _Leaving = TypeVar("_Leaving", Placement, MemberCluster)
@@ -208,32 +207,9 @@ class History:
 
 def rollout_of(record: RolloutRecord) -> WorkloadRollout:
     """Return the rollout that was accepted last, as it would be written."""
-    rollout: WorkloadRollout
-    if record.target_ref is not None:
-        rollout = RolloutTrait(
-            key=record.key,
-            kind=record.kind,
-            target_ref=record.target_ref,
-            source_ref=record.source_ref,
-            rollout_plan=record.rollout_plan,
-            clusters=record.clusters_selector,
-            order=record.order,
-        )
-    elif record.placement_ref is not None:
-        rollout = AppRollout(
-            key=record.key,
-            kind=record.kind,
-            placement_ref=record.placement_ref,
-            target_revision=record.target_revision,
-            source_revision=record.source_revision,
-            component_list=record.component_list,
-            rollout_plan=record.rollout_plan,
-            clusters=record.clusters_selector,
-            order=record.order,
-        )
-    else:
-        raise ValueError(DesiredText.RECORD_NAMES_NEITHER_WORKLOAD_NOR(record=record.key))
-    return replace(rollout, body=write(rollout))
+    declaration: type[WorkloadRollout] = AppRollout if record.target_ref is None else RolloutTrait
+    rollout = read_state(declaration, write(record))
+    return replace(rollout, kind=record.kind, body=write(replace(rollout, kind=record.kind)))
 
 
 def is_within(path: str, area: str) -> bool:

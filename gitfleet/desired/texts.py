@@ -148,7 +148,6 @@ class DesiredText(FaultTable):
     QUERY_NOTHING_GIVES = "has a query ({origin}) with {name}, which nothing gives; {hint}"
     READ_RESOURCE_PLACED = "is read as a resource to be placed, which gitfleet does not act on; move it to {home}, unless it is to be placed on clusters"
     READ_V1_LIST_LIST_ITEMS = "is read as a list with a list of `items`, and not within another; correct it"
-    RECORD_NAMES_NEITHER_WORKLOAD_NOR = "the record of {record} names neither a workload nor a placement"
     REMOVE_DOCUMENT_MOVE_RESOURCES_PLACED = "remove the document, or move it to resources/ to have it placed"
     REMOVE_OBJECT_ONE_COMMIT_ADD = "remove the object in one commit and add it again in another to change it"
     RENAMED_BY_ANOTHER = "names {old}, which {other} ({origin}) takes over; remove the annotation of one of the two"

@@ -357,6 +357,8 @@ def test_without_the_commit_of_before_the_accepted_rollout_stays() -> None:
     desired = read({**AROUND, PATH: trait(plan={"numBatches": 0})}, accepted=accepted)
     (kept,) = desired.rollouts.values()
     assert kept.body["spec"]["rolloutPlan"] == {"numBatches": 3}
+    other = record(THREE.replace("RolloutTrait", "Rollout"))
+    assert rollouts({PATH: trait(kind="Rollout", plan={"numBatches": 0})}, None, other) == {"Rollout/web/api": 3}
     app_state = record(app(sourceRevision="1"), RollingState.ROLLING_IN_BATCHES)
     (kept,) = read({**AROUND, PATH: app(targetRevision="")}, accepted=app_state).rollouts.values()
     assert isinstance(kept, AppRollout) and (kept.target_revision, kept.source_revision) == ("2", "1")

@@ -20,7 +20,7 @@ from gitfleet.formats.json_values import section
 def lost_connections(commit: Commit) -> Iterator[Refusal]:
     """Refuse clusters that lost their connection by an edit, outside of simulations."""
     accepted = commit.accepted.clusters
-    for item, note in _unconnected(commit):
+    for item, note in missing_connections(commit):
         cluster = accepted.get(item.identity[3])
         if cluster is not None and cluster.connection is not None and cluster.deleting is None:
             yield item, note
@@ -29,10 +29,6 @@ def lost_connections(commit: Commit) -> Iterator[Refusal]:
 def missing_connections(commit: Commit) -> Iterator[Refusal]:
     """Report clusters that never had a connection. They go on: what would be done with them can be planned, and nothing
     is done while they do not answer."""
-    yield from _unconnected(commit)
-
-
-def _unconnected(commit: Commit) -> Iterator[Refusal]:
     for item, cluster in commit.of(MemberCluster) if not commit.request.simulated else ():
         if cluster.connection is None:
             yield item, (("spec", "connection"), DesiredText.REQUIRED_ADD_CONTEXT())
