@@ -22,7 +22,7 @@ from gitfleet.model.approvals import ApprovalRequest
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.publishers import Publisher, Report
 from gitfleet.ports.repos import BranchChange, HistoryReader, RepoReader, RepoWriter
-from gitfleet.views import approval_requests
+from gitfleet.views.requests import approval_requests
 
 log = logging.getLogger(__name__)
 _TRAILER: Final = "Gitfleet-Request"

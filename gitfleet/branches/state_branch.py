@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from gitfleet import status, views
+from gitfleet import status
 from gitfleet.api.fleet import FEWEST_COMMITS
 from gitfleet.branches.state_trees import PHASE_TRAILER, TREE_TRAILER, Restored, StateTrees
 from gitfleet.branches.texts import BranchesText
@@ -22,6 +22,7 @@ from gitfleet.model.failures import Failure, Failures, Subject
 from gitfleet.model.state import FleetState
 from gitfleet.ports.repos import BranchChange, RepoReader, RepoWriter, TreeEntry
 from gitfleet.state import README_FILE, compose_state
+from gitfleet.views.readme import readme_text
 
 log = logging.getLogger(__name__)
 _LATEST_CLOCK: Final = timedelta(minutes=1)
@@ -146,7 +147,7 @@ def state_commit(publication: Publication, *, restored: bool = False) -> StateCo
         return StateCommit(failures=())
     events = failures.contain(Subject("Events", ""), (), status.emit_events, before, after)
     page = Subject("File", README_FILE)
-    readme = failures.contain(page, None, views.readme_text, after, now=publication.now, branches=publication.branches)
+    readme = failures.contain(page, None, readme_text, after, now=publication.now, branches=publication.branches)
     subject, body = failures.contain(Subject("Events", ""), status.commit_message(()), status.commit_message, events)
     commit = BranchChange(
         branch=publication.branch,

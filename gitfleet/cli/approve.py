@@ -88,7 +88,7 @@ def _answer(name: str, stage: str | None, target: str | None, settings: Settings
 def _request(name: str, workspace: Workspace) -> tuple[Asked, Status | None, str]:
     """What waits under a name, how it is answered now, and what it is about in a sentence."""
     from gitfleet.removals import asked
-    from gitfleet.views import hold_document, hold_sentence
+    from gitfleet.views.holds import hold_document, hold_sentence
 
     hold = workspace.repository.load_state(workspace.state_head()).holds.get(name)
     if hold is not None:
@@ -102,7 +102,7 @@ def _request(name: str, workspace: Workspace) -> tuple[Asked, Status | None, str
 def _stage_request(run: str, stage: str, workspace: Workspace, verb: str) -> tuple[Asked, str]:
     """What a stage waits for, and what the answer is about in a sentence."""
     from gitfleet.rollout import staged
-    from gitfleet.views import pending_request
+    from gitfleet.views.runs import pending_request
 
     state = workspace.repository.load_state(workspace.state_head())
     request = pending_request(state, run, stage)

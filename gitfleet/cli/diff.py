@@ -54,7 +54,7 @@ def diff(placement: str, cluster: str | None, request: DiffOptions, settings: Se
     Only the fields that the manifests name are compared, and with comparisonOption FullComparison all fields. Values of
     Secrets are never shown. The exit code is 1 when a cluster could not be compared. Nothing is written.
     """
-    from gitfleet.views import differing
+    from gitfleet.views.diff_document import differing
     from gitfleet.wiring import hub
 
     if request.snapshots is not None and (cluster is not None or request.rev is not None):
@@ -101,7 +101,7 @@ def _summary(different: int, equal: int) -> str:
 
 
 def _lines(rows: list[Mapping[str, Any]], *, between_snapshots: bool = False) -> Iterator[str]:
-    from gitfleet.views import object_lines
+    from gitfleet.views.diff_document import object_lines
 
     for row in rows:
         yield from (f"  {line}" for line in object_lines(row, between_snapshots=between_snapshots))

@@ -34,7 +34,7 @@ def evict(placement: str, cluster: str, target: str | None, settings: Settings) 
     """
     from gitfleet.branches.person_commits import FilesChange
     from gitfleet.state import paths
-    from gitfleet.views import eviction_text, free_name
+    from gitfleet.views.evictions import eviction_text, free_name
     from gitfleet.wiring.hub import open_workspace
 
     with open_workspace(settings, clusters="none") as workspace:
@@ -58,7 +58,7 @@ def evict(placement: str, cluster: str, target: str | None, settings: Settings) 
 def _check(state: FleetState, placement: str, cluster: str) -> None:
     """BadInput for an eviction that would be invalid as the state branch is now."""
     from gitfleet.api.placements import PlacementKey, PlacementType
-    from gitfleet.views import no_placement
+    from gitfleet.views.explanation import no_placement
 
     if "/" in placement:
         raise BadInput(

@@ -73,8 +73,8 @@ def explain(
 def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[dict[str, str], list[JsonObject]] | None:
     """What stands of the placement and the rows, as the state branch has them; None for a placement that it does not
     know."""
-    from gitfleet import views
     from gitfleet.api.runs import RunRecord
+    from gitfleet.views import explanation
     from gitfleet.wiring.state import NoState, open_state
 
     try:
@@ -89,12 +89,12 @@ def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[dict[
         if at is None:
             return None
         names = [str(file.placement.key) for file in reader.placements()]
-        raise views.no_placement(placement, names, reader.each(RunRecord))
+        raise explanation.no_placement(placement, names, reader.each(RunRecord))
     now = opened.now if at is None else head.last_changed or opened.now
     advice = CliText.REV_WORKS_OUT_LEAD(watch_branch=settings.watch_branch or "main")
     if at is None and (newer := newer_commits(opened, advice)):
         say(newer)
-    return views.explained(record, views.Recorded.read(reader, now), opened.profile())
+    return explanation.explained(record, explanation.Recorded.read(reader, now), opened.profile())
 
 
 def _print_rows(rows: Sequence[Mapping[str, Any]], wide: bool) -> None:

@@ -18,7 +18,7 @@ from gitfleet.settings import Settings
 if TYPE_CHECKING:
     from gitfleet.api.objects import JsonObject
     from gitfleet.model.desired import Desired
-    from gitfleet.views import Table
+    from gitfleet.views.tables import Table
     from gitfleet.wiring.state import OpenedState
 
 
@@ -60,7 +60,9 @@ def describe(kind: str, name: str, at: str | None, settings: Settings) -> None:
     """Show one object of the state branch with its conditions; a placement with each cluster's status. A run, and a
     placement with runs, end with what they wait for, a workload rollout with how far it is on each cluster."""
     from gitfleet.api.kinds import list_named
-    from gitfleet.views import describe_lines, rollout_lines, run_waits
+    from gitfleet.views.description import describe_lines
+    from gitfleet.views.runs import run_waits
+    from gitfleet.views.workload_rollouts import rollout_lines
 
     objects, opened = _objects(settings, kind, name, at)
     for line in describe_lines(objects[0]):
@@ -81,40 +83,40 @@ def _objects(
 ) -> tuple[Sequence[Any], OpenedState | None]:
     """Whole objects, without the values of Secrets, and the state if they are of it; BadInput for a name that is not
     there."""
-    from gitfleet import views
     from gitfleet.api.kinds import list_named
+    from gitfleet.views import kinds, shown
     from gitfleet.wiring.state import open_state
 
-    opened = open_state(settings, at) if list_named(kind) in views.kinds() else None
-    objects = views.objects_of(kind, opened.reader, name) if opened else _written(settings, kind, name, at)
-    return [views.shown_object(body) for body in _named(kind, name, objects)], opened
+    opened = open_state(settings, at) if list_named(kind) in kinds.kinds() else None
+    objects = kinds.objects_of(kind, opened.reader, name) if opened else _written(settings, kind, name, at)
+    return [shown.shown_object(body) for body in _named(kind, name, objects)], opened
 
 
 def _table(settings: Settings, kind: str, name: str | None, at: str | None, *, wide: bool) -> tuple[Table, str]:
     """The table, and what is to be said besides: of which placements removals are held, what is pinned or kept,
     and that freezes may be newer."""
-    from gitfleet import views
     from gitfleet.api.kinds import list_named
+    from gitfleet.views import holds, kinds
     from gitfleet.wiring.state import open_state
 
     listed_as = list_named(kind)
-    if listed_as not in views.kinds():
+    if listed_as not in kinds.kinds():
         return _table_of(_named(kind, name, _written(settings, kind, name, at))), ""
     opened = open_state(settings, at)
-    table = views.table_of(kind, opened.reader, name, now=opened.now, wide=wide)
+    table = kinds.table_of(kind, opened.reader, name, now=opened.now, wide=wide)
     _named(kind, name, table.rows)
     if listed_as == "freezes" and at is None:
         return table, newer_commits(opened, CliText.NEXT_RECONCILE_TAKES_UP_FREEZE())
     if listed_as != "placements":
         return table, ""
-    beside = (views.held_placements_line(opened.reader, name), *views.kept_placements_lines(opened.reader, name))
+    beside = (holds.held_placements_line(opened.reader, name), *holds.kept_placements_lines(opened.reader, name))
     return table, "\n".join(filter(None, beside))
 
 
 def _written(settings: Settings, kind: str, name: str | None, at: str | None) -> Sequence[Any]:
     """What people wrote, from the watched branch."""
-    from gitfleet import views
     from gitfleet.api.kinds import list_named
+    from gitfleet.views import kinds
     from gitfleet.wiring import hub
 
     listed_as = list_named(kind)
@@ -122,7 +124,7 @@ def _written(settings: Settings, kind: str, name: str | None, at: str | None) ->
         raise BadInput(CliText.STAND_WATCHED_BRANCH(listed_as=listed_as), hint="leave --at away")
     with hub.open_workspace(settings, clusters="none") as workspace:
         desired = workspace.desired_at(workspace.commit_of(None))
-        return views.in_scope(kind, _objects_named(listed_as, desired, name))
+        return kinds.in_scope(kind, _objects_named(listed_as, desired, name))
 
 
 def _named(kind: str, name: str | None, objects: Sequence[Any]) -> Sequence[Any]:
@@ -152,7 +154,7 @@ def _objects_named(listed_as: str, desired: Desired, name: str | None = None) ->
 
 def _table_of(objects: Iterable[JsonObject]) -> Table:
     """Name and kind of each, the namespace where one has any."""
-    from gitfleet.views import Table
+    from gitfleet.views.tables import Table
 
     rows = [(*_identity(body), str(body.get("kind", ""))) for body in objects]
     if any(space for space, _, _ in rows):

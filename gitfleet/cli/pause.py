@@ -48,7 +48,7 @@ def _commit(kind: str, name: str, target: str | None, settings: Settings, *, pau
     from gitfleet.branches.person_commits import FilesChange
     from gitfleet.errors import BadInput
     from gitfleet.formats.limits import MAX_FILE_BYTES
-    from gitfleet.views import rollout_to_pause, with_pause
+    from gitfleet.views.pauses import rollout_to_pause, with_pause
     from gitfleet.wiring.hub import open_workspace
 
     with open_workspace(settings, clusters="none") as workspace:

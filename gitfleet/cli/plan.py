@@ -77,7 +77,7 @@ def plan(request: PlanOptions, what_if: WhatIfOptions, settings: Settings, outpu
     remote-tracking branch. Without one the fleet is empty, unless --base says what is rolled out.
     """
     from gitfleet.cli import plan_text, work_trees
-    from gitfleet.views import has_changes
+    from gitfleet.views.plan_document import has_changes
     from gitfleet.wiring import hub
 
     files = work_trees.files_of(settings, request.rev, request.work_tree)

@@ -11,16 +11,12 @@ from gitfleet.cli.plan_groups import moves_of, names, operations_of, placement_n
 from gitfleet.cli.plan_headlines import APPROVE_LATER, blocked_lines, headlines, later_line, risk_lines, work_tree_line
 from gitfleet.cli.texts import CliText
 from gitfleet.formats.sentences import counted
-from gitfleet.views import (
-    eviction_sentence,
-    fenced,
-    hold_sentence,
-    how_to_approve,
-    moves_sentence,
-    reason_sentence,
-    rollout_sentences,
-    run_sentences,
-)
+from gitfleet.views.evictions import eviction_sentence
+from gitfleet.views.holds import hold_sentence, how_to_approve, reason_sentence
+from gitfleet.views.markdown import fenced
+from gitfleet.views.plan_moves import moves_sentence
+from gitfleet.views.plan_runs import run_sentences
+from gitfleet.views.rollout_documents import rollout_sentences
 
 _SIGNS: Final = {"create": "+", "update": "~", "delete": "-", "refuse": "!", "keep": "="}
 

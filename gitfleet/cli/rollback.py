@@ -34,7 +34,7 @@ def rollback(
     `gitfleet get snapshots` lists what there is to go back to.
     """
     from gitfleet.branches.person_commits import FilesChange
-    from gitfleet.views import rollback_of
+    from gitfleet.views.rollbacks import rollback_of
     from gitfleet.wiring.hub import open_workspace
 
     with open_workspace(settings, clusters="none") as workspace:

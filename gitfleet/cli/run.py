@@ -180,7 +180,8 @@ def _continuous(settings: Settings, watched: Watched, output: str) -> int:
 def fail_with_rollouts(result: ReconcileResult) -> None:
     """BadInput where the last run of a placement, or a workload rollout, failed."""
     from gitfleet.formats.sentences import more_than_first
-    from gitfleet.views import last_run_failures, rollout_failures
+    from gitfleet.views.runs import last_run_failures
+    from gitfleet.views.workload_rollouts import rollout_failures
 
     failed = last_run_failures(result.state.runs.values(), result.state.placements)
     if failed:
@@ -205,7 +206,7 @@ def _not_settled(result: ReconcileResult, timeout: float) -> BadInput:
 
 def _answerable(hold: Hold) -> str:
     """What a hold waits for."""
-    from gitfleet.views import held_line
+    from gitfleet.views.holds import held_line
 
     if hold.answer is not None:
         return CliText.HOLD_REJECTED(line=held_line(hold))

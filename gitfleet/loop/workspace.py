@@ -44,17 +44,9 @@ from gitfleet.reconcile.foreseen import foreseen, unplaced_folders
 from gitfleet.reconcile.pins import pin_warnings
 from gitfleet.reconcile.run_approvals import asked_of_people, wrong_approvals
 from gitfleet.rendered import file_content, file_path
-from gitfleet.views import (
-    ClusterSides,
-    PlannedReconcile,
-    Recorded,
-    diff_document,
-    explained,
-    no_placement,
-    plan_document,
-    questions_of,
-    snapshots_document,
-)
+from gitfleet.views.diff_document import ClusterSides, diff_document, questions_of, snapshots_document
+from gitfleet.views.explanation import Recorded, explained, no_placement
+from gitfleet.views.plan_document import PlannedReconcile, plan_document
 
 NOTHING = WhatIf()
 _SPREAD: Final = (0.9, 1.1)

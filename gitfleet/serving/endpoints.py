@@ -16,7 +16,7 @@ from gitfleet.ports.clock import Clock
 from gitfleet.ports.http import HttpHandler, HttpRequest, HttpResponse, sentence_response
 from gitfleet.ports.metrics import Metrics
 from gitfleet.serving.texts import ServingText
-from gitfleet.views import FleetGauge, fleet_gauges
+from gitfleet.views.metrics import FleetGauge, fleet_gauges
 
 
 def probes(pulse: Pulse, wake: Wake, clock: Clock) -> Mapping[str, HttpHandler]:

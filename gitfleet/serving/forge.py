@@ -35,7 +35,8 @@ from gitfleet.ports.clock import Clock
 from gitfleet.ports.forges import Forge
 from gitfleet.ports.publishers import Publisher, Report
 from gitfleet.serving.texts import ServingText
-from gitfleet.views import closed_by_a_person, forge_view, pull_calls, shortened, status_calls
+from gitfleet.views.forge import closed_by_a_person, forge_view, pull_calls, status_calls
+from gitfleet.views.markdown import shortened
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")

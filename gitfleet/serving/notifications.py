@@ -31,7 +31,8 @@ from gitfleet.ports.metrics import Metrics
 from gitfleet.ports.notifiers import Notifier
 from gitfleet.ports.publishers import Publisher, Report
 from gitfleet.serving.texts import ServingText
-from gitfleet.views import Occasion, notification_message, placements_of_rollout
+from gitfleet.views.notifications import Occasion, notification_message
+from gitfleet.views.rollout_documents import placements_of_rollout
 
 log = logging.getLogger(__name__)
 PAUSE: Final = 10.0

@@ -22,7 +22,7 @@ from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.fleet import SimulatedFleet
 from gitfleet.simulation.memory_repo import MemoryRepo
 from gitfleet.simulation.rules import matches
-from gitfleet.views import pending_request
+from gitfleet.views.runs import pending_request
 
 Listener = Callable[[Event, float], None]
 _MOST_RECONCILES_AT_ONCE = 50

@@ -59,7 +59,8 @@ from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.scenario import read_scenario
 from gitfleet.simulation.scenario_run import Reconciler, ScenarioRun
 from gitfleet.simulation.stand_in_values import StandInValues
-from gitfleet.views import held_line, last_run_failures
+from gitfleet.views.holds import held_line
+from gitfleet.views.runs import last_run_failures
 from gitfleet.wiring.plugins import property_providers, scheduler_plugins, workload_handlers
 from gitfleet.wiring.publishers import branch_publishers, bytes_of
 from gitfleet.wiring.recorded_fleets import RecordedFleet, begin, files_at, recorded_fleet

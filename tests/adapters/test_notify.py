@@ -31,7 +31,7 @@ from gitfleet.formats.canonical_json import json_bytes
 from gitfleet.formats.texts import FormatsText
 from gitfleet.model.notifications import NotificationMessage, Occurrence
 from gitfleet.ports.notifiers import NotifierAccess
-from gitfleet.views import Occasion, notification_message
+from gitfleet.views.notifications import Occasion, notification_message
 from tests.realparts.certificates import write_server_certificate
 
 CANARY = "canary-1f0c9e7b5d"

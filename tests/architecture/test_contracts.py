@@ -22,7 +22,7 @@ CONTRACTS = {
 }
 LAYERS: list[list[str]] = [layer.split(" | ") for layer in CONTRACTS["Imports point downwards only"]["layers"]]
 DOMAIN = next(layer for layer in LAYERS if "desired" in layer)
-FRONTED = {*DOMAIN, "state", "views"}
+FRONTED = {*DOMAIN, "state"}
 """Packages that others enter by their front alone."""
 PLUGIN_POINTS = {"gitfleet.workload.handlers"}
 """Packages within these that have a front of their own: the front around them does not load them."""

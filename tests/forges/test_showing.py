@@ -21,7 +21,7 @@ from gitfleet.ports.publishers import Publisher, Report
 from gitfleet.serving.forge import MOST_CALLS, PAUSE, ForgePublisher
 from gitfleet.serving.texts import ServingText
 from gitfleet.simulation.memory_repo import MemoryRepo
-from gitfleet.views import forge_view
+from gitfleet.views.forge import forge_view
 from tests import builders
 from tests.forges.server import DIALECTS, REPOSITORY, TOKEN, ForgeServer, Reply, serving
 from tests.scenarios.staged_world import members, staged

@@ -19,7 +19,7 @@ from gitfleet.model.events import Event
 from gitfleet.model.state import FleetState
 from gitfleet.simulation.scenario import read_scenario
 from gitfleet.simulation.scenario_run import ScenarioRun
-from gitfleet.views import objects_of
+from gitfleet.views.kinds import objects_of
 from gitfleet.wiring import hub
 from tests import builders
 from tests.state.builders import reader_of

@@ -24,7 +24,7 @@ from gitfleet.ports.kustomize import KustomizeBuilder
 from gitfleet.reconcile.texts import ReconcileText
 from gitfleet.settings import Limits
 from gitfleet.simulation.memory_cache import MemoryCache
-from gitfleet.views import rollback_of
+from gitfleet.views.rollbacks import rollback_of
 from tests.builders import config_map, member_cluster, namespace, pick_fixed, placement, rolling_update, to_yaml
 from tests.payload.kustomizations import RecordingBuilder, builds_with
 from tests.scenarios.world import Checkpoint, World, nothing

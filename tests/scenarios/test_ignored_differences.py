@@ -13,7 +13,7 @@ from gitfleet.formats.texts import FormatsText
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Update
 from gitfleet.model.works import Work
-from gitfleet.views import ClusterSides, diff_document, differing
+from gitfleet.views.diff_document import ClusterSides, diff_document, differing
 from gitfleet.views.plan_document import diff_of
 from tests import builders
 from tests.scenarios.staged_world import QUICK, members

@@ -27,7 +27,7 @@ from gitfleet.serving.notifications import FAILING_AFTER, NotificationQueue, Not
 from gitfleet.serving.texts import ServingText
 from gitfleet.simulation.cluster import SimulatedCrash
 from gitfleet.status.texts import StatusText
-from gitfleet.views import Occasion
+from gitfleet.views.notifications import Occasion
 from tests import builders
 from tests.scenarios.world import World, answer, only_hold
 

@@ -18,7 +18,7 @@ from gitfleet.model.desired import Desired
 from gitfleet.model.state import PlacementRecord
 from gitfleet.reconcile.texts import ReconcileText
 from gitfleet.snapshots.texts import SnapshotsText
-from gitfleet.views import rollback_of
+from gitfleet.views.rollbacks import rollback_of
 from tests import builders
 from tests.scenarios.staged_world import EXTERNAL, QUICK, members, never, rolled_out
 from tests.scenarios.test_quarantine import WEB, digest_of, quarantine, rolling_world

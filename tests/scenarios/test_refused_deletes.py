@@ -10,7 +10,7 @@ from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.apply.texts import ApplyText
 from gitfleet.rollout.texts import RolloutText
 from gitfleet.status.texts import StatusText
-from gitfleet.views import objects_of
+from gitfleet.views.kinds import objects_of
 from tests import builders
 from tests.scenarios.explaining import waiting
 from tests.scenarios.world import World

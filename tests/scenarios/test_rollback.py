@@ -17,7 +17,7 @@ from gitfleet.errors import BadInput
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
 from gitfleet.rollout.staged import RunPhase, run_phase
-from gitfleet.views import rollback_of
+from gitfleet.views.rollbacks import rollback_of
 from gitfleet.views.texts import ViewsText
 from tests import builders
 from tests.scenarios.staged_world import (

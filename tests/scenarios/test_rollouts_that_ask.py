@@ -13,8 +13,8 @@ from gitfleet.api.scenarios import ClusterRule, ObjectPattern, WebhookRule
 from gitfleet.cli.run import fail_with_rollouts
 from gitfleet.errors import BadInput
 from gitfleet.observe.texts import ObserveText
-from gitfleet.views import rollout_failures
 from gitfleet.views.texts import ViewsText
+from gitfleet.views.workload_rollouts import rollout_failures
 from tests.builders import deployment, member_cluster, namespace, placement
 from tests.scenarios.test_workload_rollouts import rollout
 from tests.scenarios.world import World

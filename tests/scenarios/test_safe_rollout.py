@@ -16,7 +16,7 @@ from gitfleet.rollout.texts import RolloutText
 from gitfleet.simulation.scenario import read_scenario
 from gitfleet.simulation.scenario_run import ScenarioRun
 from gitfleet.status.texts import StatusText
-from gitfleet.views import objects_of
+from gitfleet.views.kinds import objects_of
 from gitfleet.wiring import hub
 from tests.scenarios.explaining import explain, waiting
 from tests.state.builders import reader_of

@@ -15,7 +15,7 @@ from gitfleet.model.notifications import NotificationMessage, Occurrence
 from gitfleet.serving.notifications import MOST_TRIES, MOST_WAITING, NotificationQueue, QueueThread
 from gitfleet.serving.texts import ServingText
 from gitfleet.simulation.clock import ManualClock
-from gitfleet.views import Occasion
+from gitfleet.views.notifications import Occasion
 from tests.loop.test_pulse import Counted
 
 GONE = DestinationUnavailable(NotifyText.NOT_ANSWER(host="hooks.example.com", error="no connection"))

@@ -14,7 +14,7 @@ from gitfleet.api.staged import Eviction
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import RollingState
 from gitfleet.model.state import FleetState, PlacementRecord
-from gitfleet.views import fleet_gauges
+from gitfleet.views.metrics import fleet_gauges
 from gitfleet.workload.phases import Phase
 from tests.workload_records import on, rollout_record
 

@@ -18,7 +18,7 @@ from gitfleet.api.strategies import RolloutStrategy, RolloutStrategyType
 from gitfleet.model.state import FleetState
 from gitfleet.rollout.texts import RolloutText
 from gitfleet.status import placement_conditions
-from gitfleet.views import table_of
+from gitfleet.views.kinds import table_of
 from gitfleet.views.markdown import code_span
 from gitfleet.views.readme import readme_text
 from gitfleet.views.texts import ViewsText

@@ -20,8 +20,8 @@ from gitfleet.model.desired import Desired
 from gitfleet.model.operations import DeletePod, Patch
 from gitfleet.model.rollout_fields import RolloutFields
 from gitfleet.model.state import FleetState
-from gitfleet.views import PlannedReconcile, has_changes, plan_document, rollout_sentences
-from gitfleet.views.rollout_documents import rollout_documents, with_rollouts
+from gitfleet.views.plan_document import PlannedReconcile, has_changes, plan_document
+from gitfleet.views.rollout_documents import rollout_documents, rollout_sentences, with_rollouts
 from gitfleet.views.texts import ViewsText
 from gitfleet.workload.phases import Phase
 from gitfleet.workload.texts import WorkloadText

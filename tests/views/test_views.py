@@ -32,7 +32,10 @@ from gitfleet.formats.masking import MASK
 from gitfleet.model.state import FleetState
 from gitfleet.rollout import evict_nothing
 from gitfleet.state import StateReader
-from gitfleet.views import age, describe_lines, kinds, objects_of, shown_object, table_of
+from gitfleet.views.description import describe_lines
+from gitfleet.views.kinds import kinds, objects_of, table_of
+from gitfleet.views.shown import shown_object
+from gitfleet.views.tables import age
 from gitfleet.views.texts import ViewsText
 from tests.state.builders import (
     COMMIT,

@@ -16,9 +16,11 @@ from gitfleet.api.workload_rollouts import PlacementReference
 from gitfleet.cli.output import print_table
 from gitfleet.model.forges import StatusState
 from gitfleet.model.state import FleetState
-from gitfleet.views import forge_view, objects_of, readme_text, rollout_lines, table_of
+from gitfleet.views.forge import forge_view
+from gitfleet.views.kinds import objects_of, table_of
+from gitfleet.views.readme import readme_text
 from gitfleet.views.texts import ViewsText
-from gitfleet.views.workload_rollouts import NOWHERE
+from gitfleet.views.workload_rollouts import NOWHERE, rollout_lines
 from gitfleet.workload.phases import Phase
 from gitfleet.workload.texts import WorkloadText
 from tests.state.builders import reader_of

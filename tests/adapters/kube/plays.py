@@ -21,7 +21,7 @@ from gitfleet.formats.managed_fields import managed_entries
 from gitfleet.model.operations import Outcome
 from gitfleet.ports.transport import Request, Transport
 from gitfleet.simulation.cluster import SimulatedCrash
-from gitfleet.views import objects_of
+from gitfleet.views.kinds import objects_of
 from tests import builders
 from tests.members.real_fleet import RealFleet
 from tests.realparts.api_server import ApiServer

@@ -10,7 +10,7 @@ import pytest
 
 from gitfleet.apply.texts import ApplyText
 from gitfleet.model.operations import OutcomeCode
-from gitfleet.views import objects_of
+from gitfleet.views.kinds import objects_of
 from tests import builders
 from tests.adapters.kube.plays import (
     Begin,

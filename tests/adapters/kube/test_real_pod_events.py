@@ -20,7 +20,7 @@ from gitfleet.model.notifications import Occurrence
 from gitfleet.ports.transport import Request, Response
 from gitfleet.settings import ConnectionRules
 from gitfleet.simulation.clock import ManualClock
-from gitfleet.views import Occasion, notification_message
+from gitfleet.views.notifications import Occasion, notification_message
 from tests.realparts.api_server import ApiServer
 
 FAILED, DONE = NotificationEvent.APPLY_FAILED, NotificationEvent.ROLLOUT_COMPLETE
