@@ -94,7 +94,7 @@ def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[dict[
     advice = CliText.REV_WORKS_OUT_LEAD(watch_branch=settings.watch_branch or "main")
     if at is None and (newer := newer_commits(opened, advice)):
         say(newer)
-    return explanation.explained(record, explanation.Recorded.read(reader, now), opened.profile())
+    return explanation.explained(record, reader.beside_placements(), now, opened.profile())
 
 
 def _print_rows(rows: Sequence[Mapping[str, Any]], wide: bool) -> None:

@@ -45,7 +45,7 @@ from gitfleet.reconcile.pins import pin_warnings
 from gitfleet.reconcile.run_approvals import asked_of_people, wrong_approvals
 from gitfleet.rendered import file_content, file_path
 from gitfleet.views.diff_document import ClusterSides, diff_document, questions_of, snapshots_document
-from gitfleet.views.explanation import Recorded, explained, no_placement
+from gitfleet.views.explanation import explained, no_placement
 from gitfleet.views.plan_document import PlannedReconcile, plan_document
 
 NOTHING = WhatIf()
@@ -190,8 +190,7 @@ class Workspace:
         decision = self.decide(revision)
         after, key = decision.after, _placement_named(name, decision.after)
         profile, _ = schedule.profile_for(decision.inputs.desired.config, self.driver.plugins)
-        beside = Recorded.of(after, decision.inputs.now)
-        return explained(after.placements[key], beside, profile, decision.plans.get(key))
+        return explained(after.placements[key], after, decision.inputs.now, profile, decision.plans.get(key))
 
     def diff(self, name: str, cluster: str | None, revision: str | None) -> dict[str, Any]:
         """What the clusters of a placement have against what they are to have when every rollout is through, as a Diff

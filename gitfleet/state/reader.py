@@ -26,6 +26,7 @@ from gitfleet.state.table import kind_that_says
 
 _PLACEMENTS_AT_ONCE: Final = 50
 """The bindings of so many placements are read at once: a bound on memory, not on work."""
+_BESIDE_PLACEMENTS: Final = ("approvals", "clusters", "evictions", "holds", "quarantines", "rollouts", "runs")
 T = TypeVar("T")
 
 
@@ -133,6 +134,10 @@ class StateReader:
         own = {path: oid for path, oid in listing.items() if kind.pattern.fullmatch(path)}
         named = {path: oid for path, oid in own.items() if name is None or path.endswith(f"/{name}.yaml")}
         return (file for file in self._read(named).values() if isinstance(file, type_))
+
+    def beside_placements(self) -> FleetState:
+        """Everything but placements with their bindings and snapshots, overrides and the inventory."""
+        return self._state(paths.FLEET, paths.FAULTS, *(f"{folder}/" for folder in _BESIDE_PLACEMENTS))
 
     def whole(self) -> FleetState:
         """Everything. Manifests of snapshots are not loaded."""

@@ -112,14 +112,12 @@ def evictions_document(before: FleetState, after: FleetState) -> list[dict[str, 
     ]
 
 
-def with_evictions(
-    rows: Iterable[JsonObject], placement: PlacementKey, evictions: Iterable[Eviction], faults: Iterable[Fault]
-) -> list[JsonObject]:
+def with_evictions(rows: Iterable[JsonObject], placement: PlacementKey, state: FleetState) -> list[JsonObject]:
     """The rows of `explain`, each with a sentence for every eviction of the placement from that cluster, as it ended or
     why it waits."""
     sentences: dict[str, list[str]] = {}
-    decided = (EvictionView(eviction=eviction) for eviction in evictions if eviction.outcome is not None)
-    for view in (*decided, *waiting_views(faults)):
+    decided = (EvictionView(eviction=eviction) for eviction in state.evictions.values() if eviction.outcome is not None)
+    for view in (*decided, *waiting_views(state.faults)):
         if PlacementKey("", view.eviction.placement_name) == placement:
             end = "waits" if view.waits else _ENDS[view.executed]
             sentences.setdefault(view.eviction.cluster_name, []).append(f"{view.name} {end}: {view.message}")

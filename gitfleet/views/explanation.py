@@ -7,7 +7,6 @@ follow from the recorded bindings and clusters by the deciding functions.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
@@ -15,21 +14,13 @@ from gitfleet import rollout, schedule
 from gitfleet.api.bindings import Binding, ClusterContent, is_active
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import ConditionType
-from gitfleet.api.faults import Fault
-from gitfleet.api.freeze_files import FreezeRules
-from gitfleet.api.holds import Hold
 from gitfleet.api.objects import JsonObject
-from gitfleet.api.quarantines import Quarantine
-from gitfleet.api.runs import ApprovalRequest, RunRecord
-from gitfleet.api.staged import Eviction
-from gitfleet.api.values import NamespacedName
-from gitfleet.api.workload_records import RolloutRecord
+from gitfleet.api.runs import RunRecord
 from gitfleet.errors import BadInput
 from gitfleet.model.rolling import Frozen, PlacementGate, RolloutPlan
 from gitfleet.model.scheduling import ClusterVerdict
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.rollout import staged
-from gitfleet.state import StateReader
 from gitfleet.status import ClusterState, cluster_state, health_condition
 from gitfleet.views.evictions import with_evictions
 from gitfleet.views.holds import held_line
@@ -41,70 +32,21 @@ Clusters = Mapping[str, MemberCluster]
 _BY_RUNS: Final = "strategy External: "
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
-    """What beside a placement's record says what it waits for, at a moment: its runs and what they asked people for,
-    freezes, clusters, quarantined content, the holds of removals, evictions and workload rollouts."""
-
-    now: datetime
-    runs: Iterable[RunRecord] = ()
-    freezes: FreezeRules = FreezeRules()
-    requests: Mapping[NamespacedName, ApprovalRequest] = field(default_factory=dict)
-    clusters: Clusters = field(default_factory=dict)
-    quarantines: Iterable[Quarantine] = ()
-    holds: Iterable[Hold] = ()
-    evictions: Iterable[Eviction] = ()
-    faults: Iterable[Fault] = ()
-    rollouts: Iterable[RolloutRecord] = ()
-
-    @classmethod
-    def of(cls, state: FleetState, now: datetime) -> Recorded:
-        """Of a state that is loaded."""
-        return cls(
-            now=now,
-            runs=state.runs.values(),
-            freezes=state.freezes,
-            requests=state.approvals,
-            clusters=state.clusters,
-            quarantines=state.quarantines.values(),
-            holds=state.holds.values(),
-            evictions=state.evictions.values(),
-            faults=state.faults,
-            rollouts=state.rollouts.values(),
-        )
-
-    @classmethod
-    def read(cls, reader: StateReader, now: datetime) -> Recorded:
-        """Of a state branch, of which only this is read."""
-        return cls(
-            now=now,
-            runs=tuple(reader.each(RunRecord)),
-            freezes=reader.head().freezes,
-            requests={request.key: request for request in reader.each(ApprovalRequest)},
-            clusters={cluster.name: cluster for cluster in reader.named(MemberCluster)},
-            quarantines=reader.each(Quarantine),
-            holds=reader.named(Hold),
-            evictions=reader.named(Eviction),
-            faults=reader.faults(),
-            rollouts=reader.each(RolloutRecord),
-        )
-
-    def frozen(self, record: PlacementRecord, stage: str = "") -> Mapping[str, Frozen]:
-        """The clusters of a placement that are frozen for its rolling update, or for a stage of its runs."""
-        names = [binding.cluster for binding in record.bindings]
-        return rollout.freezes_at(self.freezes, self.now).of(record.placement.key, names, self.clusters, stage)
-
-
 def explained(
-    record: PlacementRecord, beside: Recorded, profile: schedule.Profile, plan: RolloutPlan | None = None
+    record: PlacementRecord,
+    state: FleetState,
+    now: datetime,
+    profile: schedule.Profile,
+    plan: RolloutPlan | None = None,
 ) -> tuple[dict[str, str], list[JsonObject]]:
     """What waits of one placement, what pins it and why its last run failed, in a sentence each ("" for nothing); and
-    every cluster's part in it, chosen ones first. `plan` is what the rolling update does, where that was decided."""
-    plan = plan or recorded_plan(record, beside)
-    rows = _rows(record, beside.clusters, profile, plan, beside.now)
-    rows = with_evictions(rows, record.placement.key, beside.evictions, beside.faults)
-    rows = with_rollouts(rows, record, beside.rollouts)
-    return _standing_lines(record, beside), [{**row, "why": why(row)} for row in rows]
+    every cluster's part in it, chosen ones first. `plan` is what the rolling update does, where that was decided. No
+    other placement of the state is looked at."""
+    plan = plan or recorded_plan(record, state, now)
+    rows = _rows(record, state.clusters, profile, plan, now)
+    rows = with_evictions(rows, record.placement.key, state)
+    rows = with_rollouts(rows, record, state.rollouts.values())
+    return _standing_lines(record, state, now), [{**row, "why": why(row)} for row in rows]
 
 
 def why(row: JsonObject) -> str:
@@ -119,33 +61,40 @@ def why(row: JsonObject) -> str:
     return f"{row['reason']} ({row['clusterMessage']})" if row["clusterMessage"] else str(row["reason"])
 
 
-def recorded_plan(record: PlacementRecord, beside: Recorded) -> RolloutPlan | None:
+def recorded_plan(record: PlacementRecord, state: FleetState, now: datetime) -> RolloutPlan | None:
     """What the rolling update would do with the bindings as they stand, with the overrides that they have; for an
     External placement, what each cluster waits for of its runs."""
-    if (removals_wait := rollout.frozen_removals(record, beside.frozen(record), beside.now)) is not None:
+    frozen = _frozen(record, state, now)
+    if (removals_wait := rollout.frozen_removals(record, frozen, now)) is not None:
         return removals_wait
     if record.placement.strategy.external:
-        return _of_runs(record, beside)
+        return _of_runs(record, state, now)
     pinned = {binding.cluster: ClusterContent.of(binding) for binding in record.bindings}
-    refused = rollout.recorded_refusal(record, beside.quarantines)
-    gate = PlacementGate(frozen={**rollout.recorded_waits(record), **beside.frozen(record)}, refused=refused)
-    return rollout.plan_rollout(rollout.request_for(record, pinned, beside.now, gate))
+    refused = rollout.recorded_refusal(record, state.quarantines.values())
+    gate = PlacementGate(frozen={**rollout.recorded_waits(record), **frozen}, refused=refused)
+    return rollout.plan_rollout(rollout.request_for(record, pinned, now, gate))
 
 
-def _of_runs(record: PlacementRecord, beside: Recorded) -> RolloutPlan:
+def _frozen(record: PlacementRecord, state: FleetState, now: datetime, stage: str = "") -> Mapping[str, Frozen]:
+    """The clusters of a placement that are frozen for its rolling update, or for a stage of its runs."""
+    names = [binding.cluster for binding in record.bindings]
+    return rollout.freezes_at(state.freezes, now).of(record.placement.key, names, state.clusters, stage)
+
+
+def _of_runs(record: PlacementRecord, state: FleetState, now: datetime) -> RolloutPlan:
     """No move, as no run was asked; and which run reaches each cluster that lacks the newest snapshot."""
     latest = record.latest_resources.name if record.latest_resources is not None else None
-    refused = rollout.recorded_refusal(record, beside.quarantines)
+    refused = rollout.recorded_refusal(record, state.quarantines.values())
     waits = {
         b.cluster: f"{_BY_RUNS}{rollout.run_awaited(record, [b], refused)}"
         for b in record.bindings
         if is_active(b) and b.resource_snapshot != latest
     }
-    for run in beside.runs:
+    for run in state.runs.values():
         if run.placement == record.placement.key and not run.finished:
             specs = run.status.strategy.stages if run.status.strategy else ()
             for spec, stage in zip(specs, run.status.stages, strict=True):
-                frozen = beside.frozen(record, stage.name)
+                frozen = _frozen(record, state, now, stage.name)
                 for cluster in stage.clusters:
                     if soaks := staged.soak_wait(str(run.key), spec, stage, (cluster,)):
                         waits[cluster.cluster] = soaks
@@ -158,21 +107,21 @@ def _of_runs(record: PlacementRecord, beside: Recorded) -> RolloutPlan:
     return RolloutPlan(moves=(), blocked=waits, up_to_date=(), need_roll=bool(waits), bindings=record.bindings)
 
 
-def _standing_lines(record: PlacementRecord, beside: Recorded) -> dict[str, str]:
+def _standing_lines(record: PlacementRecord, state: FleetState, now: datetime) -> dict[str, str]:
     """What is said of a placement's held removals, its pin, why it is kept, what its runs wait for, and its last run
     where that failed, by their fields in `explain -o json`; "" where there is none."""
     key = record.placement.key
     pinned, retained = record.pinned, record.condition(ConditionType.KEPT)
     held = record.condition(ConditionType.REMOVALS_HELD)
-    of_fleet = [held_line(hold) for hold in beside.holds if hold.waits and not hold.removals]
+    of_fleet = [held_line(hold) for hold in state.holds.values() if hold.waits and not hold.removals]
     why_held = [held.message, *of_fleet] if held is not None else of_fleet
-    own_runs = [run for run in beside.runs if run.placement == key and record.placement.strategy.external]
-    failed = last_run_failures(beside.runs, {key: record})
+    own_runs = [run for run in state.runs.values() if run.placement == key and record.placement.strategy.external]
+    failed = last_run_failures(state.runs.values(), {key: record})
     return {
         "removalsHeld": ViewsText.GITFLEET_GET_HOLDS(key=key, held="; ".join(why_held)) if why_held else "",
         "pinned": f"{key}: {pinned.message}" if pinned is not None else "",
         "kept": f"{key}: {retained.message}" if retained is not None else "",
-        "runWaits": "; ".join(w for run in own_runs for w in staged.waits_of(run, beside.requests, beside.now)),
+        "runWaits": "; ".join(w for run in own_runs for w in staged.waits_of(run, state.approvals, now)),
         "lastRunFailed": failed.get(key, ""),
     }
 

@@ -14,8 +14,9 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.desired import read_desired
 from gitfleet.model.desired import Desired
 from gitfleet.model.removals import WantedObjects
+from gitfleet.model.state import FleetState
 from gitfleet.removals import JudgeRequest, OrphansMemo, OrphansRequest, judge, orphans_of
-from gitfleet.views.explanation import Recorded, recorded_plan
+from gitfleet.views.explanation import recorded_plan
 from tests import builders
 from tests.desired.commits import request_of
 from tests.removals.fleets import NOW, config_map, fleet, placed
@@ -51,7 +52,8 @@ def explained(clusters: int) -> Work:
     world.reconcile()
     record, go = world.state().placements[PlacementKey("", "web")], run_named(world, "go")
     assert not go.finished
-    return lambda: recorded_plan(record, Recorded(now=world.clock.now(), runs=[go]))
+    state = FleetState(runs={go.key: go})
+    return lambda: recorded_plan(record, state, world.clock.now())
 
 
 def frozen(size: int) -> Work:
