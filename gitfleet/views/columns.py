@@ -8,16 +8,16 @@ from datetime import datetime
 from typing import Any, Final, TypeAlias
 
 from gitfleet.api.clusters import NODE_COUNT, silent_from
-from gitfleet.api.conditions import Condition, ConditionType, Status, find_condition, type_of
-from gitfleet.api.runs import RunConditionType
-from gitfleet.api.snapshots import OverrideSnapshot
+from gitfleet.api.conditions import APPROVED, Condition, ConditionType, Status, find_condition, type_of
+from gitfleet.api.runs import APPROVAL_ACCEPTED, RunConditionType
+from gitfleet.api.snapshots import OverrideSnapshot, snapshot_index
 from gitfleet.api.strategies import ApplyStrategyType
 from gitfleet.formats.sentences import counted
 from gitfleet.status import steps_of
 from gitfleet.views.holds import hold_state, not_counted
-from gitfleet.views.models import BindingView, ClusterView, PlacementView, SnapshotView, first_time
+from gitfleet.views.models import ClusterView, OwnView, PlacementView, SnapshotView, first_time
 from gitfleet.views.runs import RunView
-from gitfleet.views.tables import NONE, age
+from gitfleet.views.tables import NONE, age, status_text
 from gitfleet.views.texts import ViewsText
 
 Column: TypeAlias = tuple[str, bool, Callable[[Any, datetime], str]]
@@ -33,7 +33,7 @@ def _reached(type_: ConditionType, condition_of: Callable[[ConditionType], Condi
     if condition is None:
         before = filter(None, (condition_of(step.type) for step in steps_of(ApplyStrategyType.SERVER_SIDE_APPLY)))
         condition = next((step for step in before if step.status is not Status.TRUE), None)
-    return condition.status.value if condition is not None else ""
+    return status_text(condition)
 
 
 def _generation(type_: ConditionType) -> Callable[[PlacementView, datetime], str]:
@@ -48,8 +48,20 @@ def _of_condition(type_: ConditionType, text: Callable[[Condition], str]) -> Cal
     return cell
 
 
-def _bound(type_: ConditionType) -> Callable[[BindingView, datetime], str]:
-    return lambda view, _: _reached(type_, view.condition)
+def _bound(type_: ConditionType) -> Callable[[OwnView, datetime], str]:
+    def cell(view: OwnView, _now: datetime) -> str:
+        conditions, generation = view.value.conditions, view.value.generation
+        return _reached(type_, lambda step: find_condition(conditions, step, generation=generation))
+
+    return cell
+
+
+def _asked(type_: str) -> Callable[[OwnView, datetime], str]:
+    return lambda view, _: status_text(find_condition(view.value.conditions, type_))
+
+
+def _run(type_: RunConditionType) -> Callable[[RunView, datetime], str]:
+    return lambda view, _: status_text(find_condition(view.run.status.conditions, type_))
 
 
 def _amount(side: str, resource: str) -> Callable[[ClusterView, datetime], str]:
@@ -109,15 +121,15 @@ CLUSTERS: Final[tuple[Column, ...]] = (
     ("MESSAGE", True, lambda view, _: "; ".join(filter(None, (view.message, view.held)))),
 )
 BINDINGS: Final[tuple[Column, ...]] = (
-    ("CLUSTER", True, lambda view, _: view.binding.cluster),
-    ("STATE", False, lambda view, _: view.binding.state.value),
-    ("SNAPSHOT", False, lambda view, _: view.wanted_index or NONE),
-    ("HAS", True, lambda view, _: view.applied_index or NONE),
-    ("VARIANTS", True, lambda view, _: ",".join(f"{f}={v}" for f, v in view.binding.variants) or NONE),
+    ("CLUSTER", True, lambda view, _: view.value.cluster),
+    ("STATE", False, lambda view, _: view.value.state.value),
+    ("SNAPSHOT", False, lambda view, _: snapshot_index(view.value.resource_snapshot) or NONE),
+    ("HAS", True, lambda view, _: snapshot_index(view.value.applied_snapshot) or NONE),
+    ("VARIANTS", True, lambda view, _: ",".join(f"{f}={v}" for f, v in view.value.variants) or NONE),
     ("WORKSYNCHRONIZED", True, _bound(ConditionType.WORK_SYNCHRONIZED)),
     ("RESOURCESAPPLIED", True, _bound(ConditionType.APPLIED)),
     ("AVAILABLE", False, _bound(ConditionType.AVAILABLE)),
-    ("AGE", False, lambda view, now: age(first_time(view.binding.conditions), now)),
+    ("AGE", False, lambda view, now: age(first_time(view.value.conditions), now)),
 )
 SNAPSHOTS: Final[tuple[Column, ...]] = (
     ("PLACEMENT", True, lambda view, _: view.snapshot.placement.name),
@@ -173,9 +185,9 @@ RUNS: Final[tuple[Column, ...]] = (
     ("PLACEMENT", False, lambda view, _: view.run.placement_name),
     ("RESOURCE-SNAPSHOT", False, lambda view, _: view.run.status.resource_snapshot_index_used),
     ("POLICY-SNAPSHOT", False, lambda view, _: view.run.status.policy_snapshot_index_used),
-    ("INITIALIZED", False, lambda view, _: view.condition(RunConditionType.INITIALIZED)),
-    ("PROGRESSING", True, lambda view, _: view.condition(RunConditionType.PROGRESSING)),
-    ("SUCCEEDED", False, lambda view, _: view.condition(RunConditionType.SUCCEEDED)),
+    ("INITIALIZED", False, _run(RunConditionType.INITIALIZED)),
+    ("PROGRESSING", True, _run(RunConditionType.PROGRESSING)),
+    ("SUCCEEDED", False, _run(RunConditionType.SUCCEEDED)),
     ("STAGE", True, lambda view, _: view.stage),
     ("UPDATED", True, lambda view, _: view.updated),
     ("STRATEGY", True, lambda view, _: view.run.strategy_name),
@@ -195,14 +207,14 @@ ROLLOUTS: Final[tuple[Column, ...]] = (
     ("MESSAGE", True, lambda view, _: view.message),
 )
 APPROVALS: Final[tuple[Column, ...]] = (
-    ("UPDATE-RUN", False, lambda view, _: view.request.parent_run),
-    ("STAGE", False, lambda view, _: view.request.target_stage),
-    ("APPROVED", False, lambda view, _: view.approved),
-    ("APPROVALACCEPTED", False, lambda view, _: view.accepted),
-    ("TASK", True, lambda view, _: view.request.task),
-    ("SNAPSHOT", True, lambda view, _: view.request.snapshot_index),
-    ("AGE", False, lambda view, now: age(view.since, now)),
-    ("APPROVALS", True, lambda view, _: view.waits),
+    ("UPDATE-RUN", False, lambda view, _: view.value.parent_run),
+    ("STAGE", False, lambda view, _: view.value.target_stage),
+    ("APPROVED", False, _asked(APPROVED)),
+    ("APPROVALACCEPTED", False, _asked(APPROVAL_ACCEPTED)),
+    ("TASK", True, lambda view, _: view.value.task),
+    ("SNAPSHOT", True, lambda view, _: view.value.snapshot_index),
+    ("AGE", False, lambda view, now: age(view.value.created, now)),
+    ("APPROVALS", True, lambda view, _: not_counted(view.value.conditions)),
 )
 OVERRIDES: Final[tuple[Column, ...]] = (
     ("INDEX", False, lambda view, _: str(view.snapshot.index)),

@@ -10,7 +10,6 @@ from itertools import count
 from typing import Any
 
 from gitfleet.api import write
-from gitfleet.api.conditions import Condition
 from gitfleet.api.faults import Fault
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
@@ -18,6 +17,7 @@ from gitfleet.api.staged import EVICTION, Eviction
 from gitfleet.formats.yaml_writer import yaml_text
 from gitfleet.model.state import FleetState, changed
 from gitfleet.state import StateReader
+from gitfleet.views.tables import status_text
 from gitfleet.views.texts import ViewsText
 
 _LONGEST_NAME = 253
@@ -46,12 +46,12 @@ class EvictionView:
     @property
     def valid(self) -> str:
         """The status of Valid."""
-        return _status(self.eviction.valid)
+        return status_text(self.eviction.valid)
 
     @property
     def executed(self) -> str:
         """The status of Executed, "" for one that is invalid."""
-        return _status(self.eviction.executed)
+        return status_text(self.eviction.executed)
 
     @property
     def message(self) -> str:
@@ -67,10 +67,6 @@ class EvictionView:
         """The whole object."""
         body = write(self.eviction)
         return {**body, "status": {"message": f"waits: {self.waits}"}} if self.waits else body
-
-
-def _status(condition: Condition | None) -> str:
-    return condition.status.value if condition else ""
 
 
 def eviction_views(state: StateReader, name: str | None = None) -> Iterator[EvictionView]:

@@ -5,7 +5,7 @@ Kinds go by kubectl's names, long, short or plural (`api.kinds`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import repeat
@@ -15,14 +15,15 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.kinds import list_named, scope_named
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.quarantines import Quarantine
+from gitfleet.api.runs import ApprovalRequest
 from gitfleet.errors import BadInput
 from gitfleet.state import StateReader
 from gitfleet.views import columns, models
 from gitfleet.views.evictions import eviction_views
 from gitfleet.views.freezes import freeze_views
 from gitfleet.views.holds import waiting_holds
-from gitfleet.views.models import BindingView, ClusterView, OwnView, PlacementView, View
-from gitfleet.views.runs import request_views, run_views
+from gitfleet.views.models import ClusterView, OwnView, PlacementView, View
+from gitfleet.views.runs import run_views
 from gitfleet.views.tables import Table
 from gitfleet.views.texts import ViewsText
 from gitfleet.views.workload_rollouts import rollout_views
@@ -93,6 +94,19 @@ def _by_view(views: Callable[[StateReader, str | None], Iterable[Any]], shown: t
     return _Kind(views, shown, bodies)
 
 
+def _own(values: Iterable[Any]) -> Iterator[OwnView]:
+    return (OwnView(value, "", value.name) for value in values)
+
+
+def _bindings(state: StateReader, name: str | None) -> Iterator[OwnView]:
+    return (OwnView(binding, binding.placement.namespace, binding.name) for binding in state.bindings(name))
+
+
+def _requests(state: StateReader, name: str | None) -> Iterator[OwnView]:
+    requests = sorted(state.each(ApprovalRequest, name), key=lambda request: request.key)
+    return (OwnView(request, request.key.namespace, request.key.name) for request in requests)
+
+
 _KINDS: Final[dict[str, _Kind]] = {
     "placements": _Kind(
         lambda state, name: map(PlacementView.of, state.placements(name), repeat(waiting_holds(state))),
@@ -100,18 +114,15 @@ _KINDS: Final[dict[str, _Kind]] = {
         models.placement_bodies,
     ),
     "clusters": _by_view(lambda state, name: map(ClusterView.of, state.named(MemberCluster, name)), columns.CLUSTERS),
-    "bindings": _by_view(lambda state, name: map(BindingView, state.bindings(name)), columns.BINDINGS),
+    "bindings": _by_view(_bindings, columns.BINDINGS),
     "snapshots": _by_view(models.snapshot_views, columns.SNAPSHOTS),
     "policies": _by_view(models.policy_views, columns.POLICIES),
-    "holds": _by_view(lambda state, name: map(OwnView, waiting_holds(state, name)), columns.HOLDS),
+    "holds": _by_view(lambda state, name: _own(waiting_holds(state, name)), columns.HOLDS),
     "evictions": _by_view(eviction_views, columns.EVICTIONS),
     "freezes": _by_view(freeze_views, columns.FREEZES),
-    "quarantines": _by_view(
-        lambda state, name: map(OwnView, sorted(state.each(Quarantine, name), key=lambda quarantine: quarantine.name)),
-        columns.QUARANTINES,
-    ),
+    "quarantines": _by_view(lambda state, name: _own(state.named(Quarantine, name)), columns.QUARANTINES),
     "runs": _by_view(run_views, columns.RUNS),
-    "approvals": _by_view(request_views, columns.APPROVALS),
+    "approvals": _by_view(_requests, columns.APPROVALS),
     "rollouts": _by_view(rollout_views, columns.ROLLOUTS),
     "overrides": _by_view(models.override_views, columns.OVERRIDES),
 }

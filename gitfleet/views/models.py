@@ -14,13 +14,12 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 from gitfleet import desired, snapshots
 from gitfleet.api import write
-from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.conditions import Condition, Conditions, ConditionType, MemberConditionType, find_condition
+from gitfleet.api.conditions import Conditions, MemberConditionType, find_condition
 from gitfleet.api.envelopes import is_envelope
 from gitfleet.api.holds import Hold
 from gitfleet.api.objects import JsonObject, Manifest
-from gitfleet.api.snapshots import OverrideSnapshot, PolicySnapshot, ResourceSnapshot, snapshot_index
+from gitfleet.api.snapshots import OverrideSnapshot, PolicySnapshot, ResourceSnapshot
 from gitfleet.state import (
     PlacementFile,
     PlacementSummary,
@@ -127,51 +126,12 @@ class ClusterView:
 
 
 @dataclass(frozen=True, slots=True)
-class BindingView:
-    """A binding."""
-
-    binding: Binding
-
-    @property
-    def wanted_index(self) -> str | None:
-        """Of the snapshot that the cluster is to have."""
-        return snapshot_index(self.binding.resource_snapshot)
-
-    @property
-    def applied_index(self) -> str | None:
-        """Of the snapshot that the cluster has."""
-        return snapshot_index(self.binding.applied_snapshot)
-
-    @property
-    def namespace(self) -> str:
-        """Its placement's namespace."""
-        return self.binding.placement.namespace
-
-    @property
-    def name(self) -> str:
-        """The binding's name."""
-        return self.binding.name
-
-    def condition(self, type_: ConditionType) -> Condition | None:
-        """The condition that holds for the binding's generation."""
-        return find_condition(self.binding.conditions, type_, generation=self.binding.generation)
-
-    def body(self) -> JsonObject:
-        """The whole object."""
-        return write(self.binding)
-
-
-@dataclass(frozen=True, slots=True)
 class OwnView:
-    """A cluster-scoped value that has a file of its own."""
+    """A value that is an object as it is."""
 
     value: Any
-    namespace: str = ""
-
-    @property
-    def name(self) -> str:
-        """The value's name."""
-        return str(self.value.name)
+    namespace: str
+    name: str
 
     def body(self) -> JsonObject:
         """The whole object."""

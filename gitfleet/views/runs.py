@@ -8,12 +8,11 @@ from datetime import datetime
 from typing import Final
 
 from gitfleet.api import write
-from gitfleet.api.conditions import APPROVED, Conditions, find_condition
+from gitfleet.api.conditions import find_condition
 from gitfleet.api.holds import Hold
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.runs import (
-    APPROVAL_ACCEPTED,
     ApprovalRequest,
     ClusterUpdate,
     RunConditionType,
@@ -25,7 +24,7 @@ from gitfleet.api.values import NamespacedName
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.rollout import staged
 from gitfleet.state import StateReader
-from gitfleet.views.holds import holds_of, not_counted, waiting_holds
+from gitfleet.views.holds import holds_of, waiting_holds
 from gitfleet.views.tables import NONE
 from gitfleet.views.texts import ViewsText
 
@@ -56,10 +55,6 @@ class RunView:
         """Its name."""
         return self.run.key.name
 
-    def condition(self, type_: RunConditionType) -> str:
-        """The status of one of its conditions, "" for none."""
-        return _status(self.run.status.conditions, type_)
-
     @property
     def stage(self) -> str:
         """The stage that it is in with its phase; a dash before the first and after the last."""
@@ -88,47 +83,6 @@ class RunView:
     def body(self) -> JsonObject:
         """The whole object."""
         return write(self.run)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestView:
-    """An approval request."""
-
-    request: ApprovalRequest
-
-    @property
-    def namespace(self) -> str:
-        """Its namespace, "" for one of the whole cluster."""
-        return self.request.key.namespace
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        return self.request.key.name
-
-    @property
-    def since(self) -> datetime:
-        """When it was asked for."""
-        return self.request.created
-
-    @property
-    def approved(self) -> str:
-        """What a person answered, "" for nothing yet, Unknown where no answer counts."""
-        return _status(self.request.conditions, APPROVED)
-
-    @property
-    def waits(self) -> str:
-        """Why the approvals that are there do not count, "" where there are none."""
-        return not_counted(self.request.conditions)
-
-    @property
-    def accepted(self) -> str:
-        """Whether the approval counts, "" where there is none."""
-        return _status(self.request.conditions, APPROVAL_ACCEPTED)
-
-    def body(self) -> JsonObject:
-        """The whole object."""
-        return write(self.request)
 
 
 def run_views(state: StateReader, name: str | None = None) -> Iterator[RunView]:
@@ -168,12 +122,6 @@ def last_run_failures(
     }
 
 
-def request_views(state: StateReader, name: str | None = None) -> Iterator[RequestView]:
-    """Every approval request, or those of a name."""
-    requests = sorted(state.each(ApprovalRequest, name), key=lambda request: request.key)
-    return (RequestView(request=request) for request in requests)
-
-
 def pending_request(state: FleetState, run: str, stage: str) -> ApprovalRequest | None:
     """The unanswered request for a stage of a run (`name` or `namespace/name`)."""
     for request in state.approvals.values():
@@ -196,8 +144,3 @@ def progress_of(stage: StageStatus) -> str:
 def _count(clusters: Iterable[ClusterUpdate]) -> str:
     listed = list(clusters)
     return f"{sum(staged.cluster_phase(cluster) == 'updated' for cluster in listed)}/{len(listed)}"
-
-
-def _status(conditions: Conditions, type_: str) -> str:
-    condition = find_condition(conditions, type_)
-    return condition.status.value if condition is not None else ""

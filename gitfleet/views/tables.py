@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from gitfleet.api.conditions import Condition
+
 NONE: Final = "<none>"
 UNKNOWN: Final = "<unknown>"
 
@@ -16,6 +18,11 @@ class Table:
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+
+
+def status_text(condition: Condition | None) -> str:
+    """The status of a condition, "" for none."""
+    return condition.status.value if condition is not None else ""
 
 
 def age(since: datetime | None, now: datetime) -> str:
