@@ -183,7 +183,6 @@ class SimulatedCluster:
         count = properties.get(NODE_COUNT, "")
         self._server.nodes = min(int(count), MOST_PODS) if count.isdecimal() else 1
         self._server.kubernetes_version = properties[K8S_VERSION]
-        self._server.capacity, self._server.allocatable = usage.capacity, usage.allocatable
         return True
 
     def behave(self, rules: Sequence[ClusterRule]) -> None:

@@ -4,7 +4,7 @@ runs."""
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
@@ -21,7 +21,7 @@ from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, RolloutOutcome, RolloutWrite, Update
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader, HealthReader
-from gitfleet.ports.properties import ClusterView, Collected, PropertyProvider
+from gitfleet.ports.properties import Collected, PropertyProvider
 from gitfleet.simulation.bodies import Stored
 from gitfleet.simulation.cluster import CrashPoint, Listener, SimulatedCluster
 from gitfleet.simulation.pods.model import loaded, saved
@@ -171,21 +171,15 @@ class _SavingClient:
 
 
 class FileProperties(PropertyProvider):
-    """PropertyProvider that asks another one and reports no more than the MemberCluster file of a simulated cluster,
-    and that as it is written there: what the file does not name, nobody has counted."""
+    """PropertyProvider that reports what the MemberCluster file of a simulated cluster says, as it is written there:
+    what the file does not name, nobody has counted."""
 
-    def __init__(self, fleet: SimulatedFleet, inner: PropertyProvider) -> None:
+    def __init__(self, fleet: SimulatedFleet) -> None:
         self._fleet = fleet
-        self._inner = inner
-
-    def start(self, cluster: ClusterView) -> None:
-        """PropertyProvider.start."""
-        super().start(cluster)
-        self._inner.start(cluster)
 
     def collect(self) -> Collected:
         """PropertyProvider.collect."""
-        return replace(self._fleet.cluster(self.cluster.name).reported, problem=self._inner.collect().problem)
+        return self._fleet.cluster(self.cluster.name).reported
 
 
 def _dump(cluster: SimulatedCluster) -> dict[str, Any]:

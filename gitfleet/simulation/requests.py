@@ -9,13 +9,13 @@ with 400.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from urllib.parse import unquote
 
-from gitfleet.api.objects import GroupKind, JsonObject, JsonValue, ObjectKey
+from gitfleet.api.objects import JsonObject, JsonValue, ObjectKey
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import PropagationPolicy
 from gitfleet.ports.transport import Request, Response
@@ -30,7 +30,7 @@ from gitfleet.simulation.virtual_pods import POD, REPLICA_SET, delete_pod, patch
 APPLY: Final = "application/apply-patch+yaml"
 MERGE: Final = "application/merge-patch+json"
 _QUERIES: Final = {
-    "GET": frozenset({"limit", "continue", "fieldSelector", "labelSelector"}),
+    "GET": frozenset({"limit", "continue", "labelSelector"}),
     "PATCH": frozenset({"fieldManager", "force", "fieldValidation"}),
     "PUT": frozenset({"fieldManager", "dryRun"}),
     "DELETE": frozenset[str](),
@@ -175,11 +175,7 @@ def _listed(server: MemoryServer, target: Target, request: Request, now: datetim
     """One page of a collection. Its token counts as long as nothing was written: then it has expired (410)."""
     key, query = target.key, request.query
     bodies = server.collection(key)
-    if key.group_kind == GroupKind("", "Node"):
-        bodies = [*bodies, *_nodes(server)]
     bodies += virtual_in(server, key.group_kind, key.namespace, now)
-    if "fieldSelector" in query:
-        bodies = [body for body in bodies if _is_selected(body, query["fieldSelector"])]
     if "labelSelector" in query:
         bodies = [body for body in bodies if is_labelled(body, query["labelSelector"])]
     version, _, offset = query.get("continue", f"{server.version}:0").partition(":")
@@ -198,25 +194,6 @@ def _listed(server: MemoryServer, target: Target, request: Request, now: datetim
         kind, api_version = "PartialObjectMetadataList", "meta.k8s.io/v1"
         return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "items": names}
     return {"apiVersion": key.api_version, "kind": f"{key.kind}List", "metadata": metadata, "items": page}
-
-
-def _is_selected(body: JsonObject, selector: str) -> bool:
-    for term in selector.split(","):
-        path, _, expected = term.partition("!=" if "!=" in term else "=")
-        value: Any = body
-        for step in path.split("."):
-            value = value.get(step, "") if isinstance(value, Mapping) else ""
-        if (value == expected) is ("!=" in term):
-            return False
-    return True
-
-
-def _nodes(server: MemoryServer) -> Sequence[JsonObject]:
-    """The nodes that the cluster's file names: together they have what it has, which the first of them carries."""
-    first = {"capacity": server.capacity, "allocatable": server.allocatable}
-    return [
-        {"metadata": {"name": f"node-{number}"}, "status": {} if number else first} for number in range(server.nodes)
-    ]
 
 
 def _apply(server: MemoryServer, target: Target, request: Request, now: datetime) -> Response:

@@ -62,9 +62,6 @@ class MemoryServer:
         """The rules for this cluster; they count from the next write on."""
         self.nodes = 1
         self.kubernetes_version = ""
-        self.capacity: JsonObject = {}
-        self.allocatable: JsonObject = {}
-        """What all nodes together have, and what pods may take of it."""
         self.changed = False
         """Whether anything was written since somebody set this to False."""
         self.on_settled: Callable[[ObjectKey, datetime], None] | None = None

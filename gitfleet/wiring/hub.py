@@ -16,7 +16,7 @@ from gitfleet.adapters.git import GitRemote
 from gitfleet.adapters.git.signing import person_of
 from gitfleet.adapters.git_setup import make_repository, open_repository, work_tree_of
 from gitfleet.adapters.helm import HelmProgram
-from gitfleet.adapters.kube import CoreProvider, KubeDirectory, Provider, Rests, Timeouts, chosen_providers
+from gitfleet.adapters.kube import KubeDirectory, Provider, Rests, Timeouts, chosen_providers
 from gitfleet.adapters.kustomize import KUSTOMIZE, KustomizeProgram
 from gitfleet.adapters.programs import end_programs, fingerprint
 from gitfleet.adapters.ref_watch import watcher_of
@@ -291,7 +291,7 @@ def simulated_clusters(
 
     def core() -> Sequence[Provider]:
         key = f"core {fleet.descriptions}"
-        return [Provider(name="core", key=key, make=lambda: FileProperties(fleet, CoreProvider({})))]
+        return [Provider(name="core", key=key, make=lambda: FileProperties(fleet))]
 
     clients = KubeDirectory(
         parallel=1,

@@ -7,10 +7,6 @@ from typing import Any
 
 import pytest
 
-from gitfleet.adapters.kube import CoreProvider
-from gitfleet.adapters.kube.properties_view import WireView
-from gitfleet.adapters.kube.wire import Wire
-from gitfleet.api.clusters import NODE_COUNT, ClusterStatus, PropertyValue, ResourceUsage
 from gitfleet.api.objects import key_of
 from gitfleet.errors import NoResponse
 from gitfleet.ports.transport import Request, Response
@@ -173,20 +169,6 @@ def test_a_page_after_a_write_has_expired_and_the_rest_is_asked_for_one_by_one(
     answer = lab.client.observe([key_of(body) for body in bodies], probe=False)
     assert all(answer.live.values()) and len(answer.live) == 510 and not answer.unreadable
     assert pages[:2] == [200, 410] and set(pages[2:]) == {200}
-
-
-def test_the_core_provider_counts_what_the_file_speaks_of() -> None:
-    clock = ManualClock()
-    cluster = SimulatedCluster("c1", clock)
-    amounts = ResourceUsage(capacity={"cpu": "64", "memory": "8Gi"}, allocatable={"cpu": "60"})
-    cluster.describe({}, ClusterStatus(properties={NODE_COUNT: PropertyValue("700")}, resource_usage=amounts))
-    provider = CoreProvider({})
-    provider.start(WireView(Wire("c1", cluster)))
-    found = provider.collect()
-    assert found.properties[NODE_COUNT] == "700" and not found.problem
-    assert found.usage is not None
-    assert found.usage.capacity == amounts.capacity
-    assert found.usage.available == {"cpu": "60", "memory": "0"}
 
 
 def test_nobody_answers_for_a_cluster_that_is_gone() -> None:
