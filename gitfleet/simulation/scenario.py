@@ -39,21 +39,14 @@ def read_scenario(content: bytes, *, path: str = "scenario.yaml") -> Scenario:
     document = parsed.documents[0]
     file, breaks = read(ScenarioFile, document.value)
     if file is None:
-        label = _object_of(document.value)
         reported = breaks[:MAX_FAULTS]
         lines = lines_of(content, [(document.index, location) for location, _ in reported])
         raise BadScenario(
             tuple(
                 sorted(
-                    Fault(path, line, label, dotted(location), sentence)
+                    Fault(path, line, "Scenario", dotted(location), sentence)
                     for line, (location, sentence) in zip(lines, reported, strict=True)
                 )
             )
         )
     return replace(file.spec, timeline=tuple(sorted(file.spec.timeline, key=lambda entry: entry.at)))
-
-
-def _object_of(value: object) -> str:
-    metadata = value.get("metadata") if isinstance(value, dict) else None
-    name = metadata.get("name") if isinstance(metadata, dict) else None
-    return f"Scenario/{name}" if isinstance(name, str) else "Scenario"

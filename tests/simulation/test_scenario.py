@@ -104,7 +104,7 @@ FAULTS = [
     (f"{HEAD}spec: {{}}\n---\n{HEAD}spec: {{}}\n", ":1: a scenario is exactly one YAML document of kind Scenario"),
     ("spec: {a: 1", ":1: "),
     (HEAD, (":1: Scenario: spec: " + ApiText.REQUIRED_ADD())),
-    (f"{HEAD}metadata: {{name: x}}\n", (":1: Scenario/x: spec: " + ApiText.REQUIRED_ADD())),
+    (f"{HEAD}metadata: {{name: x}}\n", (":1: Scenario: spec: " + ApiText.REQUIRED_ADD())),
     ("kind: Scenario\napiVersion: v1\nspec: {}\n", f":2: Scenario: apiVersion: {MUST_ONE}'gitfleet.dev/v1alpha1'"),
     ("[1]", (":1: Scenario:" + KubeText.MUST_MAPPING(what=""))),
     (f"{HEAD}spec: {{tik: 5s}}", f":3: Scenario: spec.tik: {part(ApiText.NOT_KNOWN_FIELD)}"),
