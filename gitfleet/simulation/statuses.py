@@ -49,13 +49,6 @@ def time_text(moment: datetime) -> str:
     return times.time_text(moment.replace(microsecond=0))
 
 
-def _replica_set(body: JsonObject, progress: Progress) -> JsonObject:
-    replicas = _replicas(body)
-    ready = _ready(replicas, progress)
-    counts = {"readyReplicas": ready, "availableReplicas": ready}
-    return _with_status(body, _observed(body, replicas, progress) | {"replicas": replicas} | _shown(counts))
-
-
 def _job(body: JsonObject, progress: Progress) -> JsonObject:
     spec = body.get("spec") or {}
     status: dict[str, Any] = {"startTime": time_text(progress.at)}
@@ -122,7 +115,6 @@ def _custom(body: JsonObject, progress: Progress) -> JsonObject:
 
 
 _CONTROLLERS: Final[Mapping[GroupKind, Callable[[JsonObject, Progress], JsonObject]]] = {
-    GroupKind("apps", "ReplicaSet"): _replica_set,
     GroupKind("batch", "Job"): _job,
     GroupKind("policy", "PodDisruptionBudget"): _budget,
     GroupKind("", "Pod"): _pod,
@@ -139,32 +131,12 @@ def _with_status(body: JsonObject, status: JsonObject) -> JsonObject:
     return {**body, "status": status}
 
 
-def _observed(body: JsonObject, replicas: int, progress: Progress) -> dict[str, Any]:
-    """With nothing to run there is nothing that could lag but the controller itself: it has not observed the spec
-    yet."""
-    generation = _generation(body)
-    return {"observedGeneration": generation if progress.done or replicas else generation - 1}
-
-
-def _ready(total: int, progress: Progress) -> int:
-    return total if progress.done else 0 if progress.first else max(total - 1, 0)
-
-
-def _shown(counts: Mapping[str, int]) -> dict[str, int]:
-    """Counts as Kubernetes shows them: a zero is left out."""
-    return {name: count for name, count in counts.items() if count}
-
-
 def _condition(type_: str, status: str, reason: str, progress: Progress) -> dict[str, Any]:
     return {"type": type_, "status": status, "reason": reason, "lastTransitionTime": time_text(progress.at)}
 
 
 def _generation(body: JsonObject) -> int:
     return int((body.get("metadata") or {}).get("generation") or 0)
-
-
-def _replicas(body: JsonObject) -> int:
-    return _number((body.get("spec") or {}).get("replicas"), 1)
 
 
 def _number(value: Any, default: int) -> int:
