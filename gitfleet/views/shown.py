@@ -8,7 +8,7 @@ and microseconds.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from gitfleet.api.clusters import CLUSTER_GROUP
@@ -66,17 +66,26 @@ def _policy(policy: JsonValue) -> Any:
     return shown
 
 
-def _filled(value: JsonValue) -> Any:
+def _filled(status: JsonValue) -> Any:
     """A status, or a part of it, with the scores that are 0 and the messages that are empty."""
+    return _everywhere(status, _with_zeros)
+
+
+def _with_zeros(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "clusterScore" in part:
+        return {**part, "clusterScore": {**_SCORE, **part["clusterScore"]}}
+    if "message" in part or not {"type", "status", "lastTransitionTime"} <= part.keys():
+        return part
+    return {**{name: part[name] for name in ("type", "status", "reason") if name in part}, "message": "", **part}
+
+
+def _everywhere(value: JsonValue, change: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Any:
+    """A value with each mapping in it changed, the inner ones first."""
     match value:
-        case Mapping() if {"type", "status", "lastTransitionTime"} <= value.keys():
-            head = {name: value[name] for name in ("type", "status", "reason") if name in value}
-            return value if "message" in value else {**head, "message": "", **value}
         case Mapping():
-            parts = {name: _filled(part) for name, part in value.items()}
-            return {**parts, "clusterScore": {**_SCORE, **parts["clusterScore"]}} if "clusterScore" in parts else parts
+            return change({name: _everywhere(part, change) for name, part in value.items()})
         case list():
-            return [_filled(item) for item in value]
+            return [_everywhere(item, change) for item in value]
         case _:
             return value
 
@@ -119,15 +128,12 @@ def _selected_kinds(value: JsonValue) -> set[str]:
     return kinds
 
 
-def _masked_patches(value: JsonValue, *, everywhere: bool) -> Any:
-    match value:
-        case Mapping() if "op" in value and "path" in value:
-            path = str(value["path"])
-            secret = not path.startswith(_LABELS) if everywhere else path.startswith(_SECRET_PATHS)
-            return {**value, "value": MASK} if secret and "value" in value else value
-        case Mapping():
-            return {key: _masked_patches(part, everywhere=everywhere) for key, part in value.items()}
-        case list():
-            return [_masked_patches(item, everywhere=everywhere) for item in value]
-        case _:
-            return value
+def _masked_patches(spec: JsonValue, *, everywhere: bool) -> Any:
+    def masked(part: Mapping[str, Any]) -> Mapping[str, Any]:
+        if not {"op", "path", "value"} <= part.keys():
+            return part
+        path = str(part["path"])
+        secret = not path.startswith(_LABELS) if everywhere else path.startswith(_SECRET_PATHS)
+        return {**part, "value": MASK} if secret else part
+
+    return _everywhere(spec, masked)
