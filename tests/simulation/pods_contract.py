@@ -251,14 +251,6 @@ class PodsContract:
         assert side.changed(web, {"paused": True}) == (5, 7, 7, 2)
         assert side.changed(web, {"minReadySeconds": 0}) == (5, 5, 5, 5)
 
-    def test_a_third_template_in_the_middle(self, side: Side) -> None:
-        """Pods of the second one are not available, so that they go first."""
-        web = self._paused_with_a_new_template(side, 5)
-        assert side.changed(web, {**HELD, **rolling(0, 2)}) == (2, 5, 5, 3)
-        assert side.changed(web, {"paused": True, **template("web:3")}) == (0, 5, 5, 3)
-        assert side.changed(web, {**HELD, **rolling(0, 3)}) == (3, 5, 5, 2)
-        assert sorted(images(side.pods())) == ["web:1"] * 2 + ["web:3"] * 3
-
     def test_replica_sets_count_the_pods_of_three_revisions(self, side: Side) -> None:
         web = self._paused_with_a_new_template(side, 5)
         assert side.revisions(web) == (1, [(1, "web:1", 5, 5, 5)])
@@ -315,16 +307,6 @@ class PodsContract:
         assert side.changed(web, {**HELD, **rolling(0, 1)}) == (1, 1, 4, 0)
         assert side.changed(web, {**HELD, **rolling(0, 3)}) == (3, 3, 4, 0)
         assert side.changed(web, {**HELD, **rolling(1, 3)}) == (4, 4, 5, 0)
-
-    def test_two_deployments_are_scaled_against_each_other(self, side: Side) -> None:
-        old = make.deployment(side.namespace, "old", "web:1", 4)
-        new = make.deployment(side.namespace, "new", "web:2", 0)
-        side.apply(old)
-        side.apply(new)
-        assert (side.at_rest(old), side.at_rest(new)) == ((4,) * 4, (0,) * 4)
-        for upgraded in (1, 3, 4):
-            assert side.changed(new, {"replicas": upgraded}) == (upgraded,) * 4
-            assert side.changed(old, {"replicas": 4 - upgraded}) == (4 - upgraded,) * 4
 
     def test_recreate(self, side: Side) -> None:
         web = make.deployment(side.namespace, "web", "web:1", 3)

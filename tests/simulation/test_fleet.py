@@ -98,17 +98,6 @@ def test_a_crash_counts_operations_of_the_whole_fleet() -> None:
     assert two.see(key_of(make.namespace("b"))) is None
 
 
-def test_events_of_a_timeline() -> None:
-    clock = ManualClock()
-    fleet = SimulatedFleet(clock)
-    bench = bench_of(fleet, "c1", clock)
-    bench.have(make.namespace("app"), make.config_map("app", "cm", {"k": "v"}))
-    fleet.cluster("c1").reachable = False
-    assert not bench.client.observe([]).reachable
-    fleet.cluster("c1").reachable = True
-    assert bench.client.observe([]).reachable
-
-
 def filled(clock: ManualClock) -> SimulatedFleet:
     fleet = SimulatedFleet(clock)
     for name in ("c1", "c2"):

@@ -175,19 +175,11 @@ RULES: list[tuple[str, ClusterRule, str, float | None]] = [
         "web:1",
         30,
     ),
-    ("by another label", ClusterRule(match_labels={"env": "dev"}, available=timedelta(seconds=30)), "web:1", 5),
     ("name and label", ClusterRule(names=("c1",), match_labels={"env": "dev"}, available="never"), "web:1", 5),
     ("by image", ClusterRule(object=ObjectPattern(image="*:bad"), available="never"), "web:bad", None),
     ("by another image", ClusterRule(object=ObjectPattern(image="*:bad"), available="never"), "web:good", 5),
     ("by kind", ClusterRule(object=ObjectPattern(kind="Deployment"), available=timedelta(0)), "web:1", 0),
-    ("by another kind", ClusterRule(object=ObjectPattern(kind="StatefulSet"), available="never"), "web:1", 5),
     ("by name", ClusterRule(object=ObjectPattern(name="web", namespace="app"), available="never"), "web:1", None),
-    (
-        "by another namespace",
-        ClusterRule(object=ObjectPattern(name="web", namespace="b"), available="never"),
-        "web:1",
-        5,
-    ),
 ]
 
 
@@ -230,34 +222,6 @@ def test_the_image_of_any_container_counts() -> None:
     plain = make.an_object("v1", "Pod", "p", namespace="app", spec=pod)
     assert matches(glob, key_of(plain), plain)
     assert not matches(glob, key_of(plain), {"spec": {"containers": [None, 3], "template": "odd"}})
-
-
-def test_a_rolling_update_keeps_most_replicas() -> None:
-    lab = Lab()
-    lab.apply(make.deployment("app", "web", "web:1", 4))
-    lab.clock.advance(5)
-    lab.apply(make.deployment("app", "web", "web:2", 4))
-    status = lab.bench.must_see(key_of(make.deployment("app", "web"))).body["status"]
-    counts = {name: value for name, value in status.items() if name != "conditions"}
-    assert counts == {
-        "observedGeneration": 2,
-        "replicas": 5,
-        "updatedReplicas": 2,
-        "readyReplicas": 3,
-        "availableReplicas": 3,
-        "unavailableReplicas": 2,
-    }
-
-
-def test_an_image_that_was_never_available_and_is_put_right() -> None:
-    lab = Lab(ClusterRule(object=ObjectPattern(image="*:bad"), available="never"))
-    body = make.deployment("app", "web", "web:bad")
-    lab.apply(body)
-    lab.clock.advance(3600)
-    assert lab.verdict(body) is Availability.NOT_YET
-    lab.apply(make.deployment("app", "web", "web:2"))
-    lab.clock.advance(5)
-    assert lab.verdict(body) is Availability.AVAILABLE
 
 
 def test_a_refusal_by_rule() -> None:
@@ -308,13 +272,6 @@ def test_a_crash_leaves_what_was_done(after: int) -> None:
         lab.client.perform(operations)
     assert [lab.cluster.get(key_of(body)) is not None for body in bodies] == [after > number for number in range(3)]
     assert short(lab.client.perform(operations)) == [(True, "Applied")] * 3
-
-
-def test_a_crash_that_is_taken_back() -> None:
-    lab = Lab()
-    lab.cluster.crash.arm(1)
-    lab.cluster.crash.arm(None)
-    assert lab.apply(make.config_map("app", "cm")) == (True, "Applied")
 
 
 def test_deletes_come_last_in_falling_waves() -> None:
