@@ -13,20 +13,6 @@ from gitfleet.views.texts import ViewsText
 from tests import builders
 from tests.cli.conftest import Shell, commit, git
 
-SCENARIO = """\
-apiVersion: gitfleet.dev/v1alpha1
-kind: Scenario
-spec:
-  timeline:
-    - at: 60s
-      write:
-        path: evictions/drain.yaml
-        content: |
-          apiVersion: placement.kubernetes-fleet.io/v1beta1
-          kind: ClusterResourcePlacementEviction
-          metadata: {name: drain}
-          spec: {placementName: web, clusterName: us-east-1}
-"""
 NO_BUDGET = RolloutText.EVICTION_ALLOWED_NO_BUDGET_SPECIFIED()
 
 
@@ -107,23 +93,3 @@ def test_what_would_be_invalid_is_not_committed(gitfleet: Shell, moving: Path) -
         assert (ended.code, ended.out) == (1, "")
         assert error in ended.err
     assert git(moving, "rev-parse", "main") == before
-
-
-def test_the_timeline_tells_of_an_eviction(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:
-    scenario = tmp_path / "scenario.yaml"
-    scenario.write_text(SCENARIO)
-    played = gitfleet("simulate", fleet, "--scenario", scenario, "-o", "jsonl")
-    assert played.code == 0, played.err
-    lines = [json.loads(line) for line in played.out.splitlines()]
-    (evicted,) = [line for line in lines if line["type"] == "evicted"]
-    assert evicted == {
-        "t": 60,
-        "type": "evicted",
-        "placement": "web",
-        "cluster": "us-east-1",
-        "eviction": "drain",
-        "reason": "ClusterResourcePlacementEvictionExecuted",
-        "message": NO_BUDGET,
-    }
-    told = gitfleet("simulate", fleet, "--scenario", scenario).out
-    assert f"60s  web: us-east-1 evicted by drain: {NO_BUDGET}" in told

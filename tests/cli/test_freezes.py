@@ -15,12 +15,6 @@ from tests.texts import part
 
 FREEZE = builders.freeze("century", "2099-12-31T00:00:00Z", scope={"placements": ["web"]})
 WHY = "frozen by century until 2099-12-31 00:00:00 UTC (ops: no changes)"
-NIGHT = {"name": "night", "schedule": "0 18 * * *", "duration": "2h", "timeZone": "Europe/Berlin"}
-SCENARIO = """\
-apiVersion: gitfleet.dev/v1alpha1
-kind: Scenario
-spec: {start: "2026-11-20T17:30:00Z", maxTime: 4h}
-"""
 
 
 @pytest.fixture
@@ -68,16 +62,6 @@ def test_get_lists_freezes_with_their_state(gitfleet: Shell, frozen: Path) -> No
     assert gitfleet("get", "freezes", "-C", frozen).err == newer
     faults = gitfleet("validate", frozen)
     assert faults.code == 0, faults.out
-
-
-def test_simulate_waits_for_the_end_of_a_window(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:
-    commit(fleet, {"gitfleet.yaml": builders.to_yaml(builders.fleet_config(freezeWindows=[NIGHT]))})
-    (tmp_path / "evening.yaml").write_text(SCENARIO, encoding="utf-8")
-    ended = gitfleet("simulate", fleet, "--scenario", tmp_path / "evening.yaml", "-o", "jsonl")
-    events = [json.loads(line) for line in ended.out.splitlines()]
-    assert {event["t"] for event in events if event["type"] == "applied"} == {5400.0}
-    assert any("frozen by window night until 2026-11-20 20:00 Europe/Berlin" in str(event) for event in events)
-    assert events[-1]["reason"] == "settled"
 
 
 def test_an_eviction_that_is_frozen_is_listed_and_described(gitfleet: Shell, frozen: Path) -> None:

@@ -217,17 +217,12 @@ def test_with_a_base_no_cluster_is_asked(gitfleet: Shell, fleet: Path, clusters:
     assert gitfleet("plan", fleet, "--base", "main").out == STILL
 
 
-@pytest.mark.parametrize("packed", [False, True])
-def test_a_clone_plans_from_the_state_of_its_remote(
-    gitfleet: Shell, settled: Path, tmp_path: Path, packed: bool
-) -> None:
+def test_a_clone_plans_from_the_state_of_its_remote(gitfleet: Shell, settled: Path, tmp_path: Path) -> None:
     """As a job of a forge has it: no branch is checked out, and only remote-tracking branches are there."""
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "--quiet", str(settled), str(clone))
     git(clone, "switch", "--quiet", "--detach")
     git(clone, "branch", "--quiet", "--delete", "main")
-    if packed:
-        git(clone, "pack-refs", "--all")
     ended = gitfleet("plan", clone, "--clusters", "none", "--rev", "HEAD")
     assert (ended.code, ended.out, ended.err) == (0, STILL, "")
     commit(clone, {"placements/monitoring.yaml": None})

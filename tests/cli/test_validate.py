@@ -16,10 +16,7 @@ from gitfleet.cli.texts import CliText
 from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.texts import FormatsText
 from gitfleet.loop.texts import LoopText
-from gitfleet.rollout.texts import RolloutText
-from gitfleet.schedule.texts import ScheduleText
 from gitfleet.wiring import hub
-from gitfleet.works.texts import WorksText
 from tests import builders
 from tests.cli.conftest import Shell, commit, git, make_repo
 from tests.sops_files import AgeKey, encrypted
@@ -76,23 +73,6 @@ def test_every_fault_with_path_line_object_and_field(gitfleet: Shell, fleet: Pat
         f"{FormatsText.MUST_LEAST_RAISE()}\n"
     )
     assert ended.err.endswith("has 2 errors and no warnings\n")
-
-
-def test_a_plug_in_that_is_not_installed_is_a_fault_where_it_stands(gitfleet: Shell, fleet: Path) -> None:
-    config = (
-        "apiVersion: gitfleet.dev/v1alpha1\nkind: FleetConfig\nmetadata: {name: fleet}\nspec:\n"
-        "  scheduler:\n    plugins:\n      - name: ClusterAffinity\n      - name: TaintTolerations\n"
-    )
-    commit(fleet, {"gitfleet.yaml": config})
-    ended = gitfleet("validate", fleet)
-    assert ended.code == 1
-    assert ended.out.startswith(
-        "gitfleet.yaml:8: FleetConfig: spec.scheduler.plugins[1]: "
-        + ScheduleText.NO_SCHEDULER_PLUG(
-            listed="TaintTolerations", filter=f"{FormatsText.YOU_MEAN(near='TaintToleration')} installed are "
-        )
-    )
-    assert ended.out.count("\n") == 1
 
 
 def test_warnings_alone_are_no_failure(gitfleet: Shell, fleet: Path) -> None:
@@ -192,34 +172,6 @@ def test_plan_run_and_the_state_branch_say_it_in_one_line_too(gitfleet: Shell, f
     page = git(fleet, "show", "gitfleet/state:README.md")
     assert shown in page and page.count(required) == 1
     assert git(fleet, "log", "--format=%b", "gitfleet/state").count(required) == 1
-
-
-TIER = {"op": "add", "path": "/metadata/annotations", "value": {"tier": "${MEMBER-CLUSTER-LABEL-KEY-tier}"}}
-REFUSED = {
-    "strategies/slow.yaml": builders.staged_strategy("slow", builders.stage("canary", match_labels={"tier": "canary"})),
-    "runs/go.yaml": builders.staged_run("go", placement="web", strategy="slow"),
-    "overrides/o.yaml": builders.override("o", "Deployment/web", builders.override_rule(TIER)),
-}
-"""A run of a placement that is not External, and an override that needs a label which no cluster has."""
-
-
-def test_what_run_would_refuse(gitfleet: Shell, fleet: Path) -> None:
-    commit(fleet, {path: builders.to_yaml(body) for path, body in REFUSED.items()})
-    ended = gitfleet("validate", fleet)
-    assert ended.code == 1
-    first, second = ended.out.splitlines()[:2]
-    assert first.startswith(
-        "overrides/o.yaml:18 and 1 more: ResourceOverride/web/o: "
-        "spec.policy.overrideRules[0].jsonPatchOverrides[0].path: "
-    )
-    assert WorksText.LABEL_KEY_NOT_FOUND_CLUSTER(plain="tier", cluster="eu-west-1") in first
-    not_external = RolloutText.PARENT_PLACEMENT_NOT_EXTERNAL_ROLLOUT(strategy="RollingUpdate")
-    assert second.startswith("runs/go.yaml:6: ClusterStagedUpdateRun/go: spec.placementName: ")
-    assert not_external in second
-    faults = json.loads(gitfleet("validate", fleet, "-o", "json").out)["faults"]
-    assert [fault["code"] for fault in faults if fault["severity"] == "error"] == [
-        "OVERRIDE_FAILS", "OVERRIDE_FAILS", "RUN_CANNOT_BEGIN",
-    ]  # fmt: skip
 
 
 def test_a_commit_without_anything(gitfleet: Shell, tmp_path: Path) -> None:

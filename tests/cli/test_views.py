@@ -58,20 +58,6 @@ def test_placements(gitfleet: Shell, settled: Path, word: str) -> None:
     ]
 
 
-def test_clusters(gitfleet: Shell, settled: Path) -> None:
-    assert cells(gitfleet("get", "mc", "-C", settled).out)[:2] == [
-        ["NAME", "JOINED", "STATE", "AGE", "NODE-COUNT", "AVAILABLE-CPU"],
-        ["eu-north-1", "True", "healthy", "0s"],
-    ]
-
-
-def test_bindings(gitfleet: Shell, settled: Path) -> None:
-    lines = cells(gitfleet("get", "bindings", "-C", settled).out)
-
-    assert lines[0] == ["NAME", "STATE", "SNAPSHOT", "AVAILABLE", "AGE"]
-    assert [line[1:] for line in lines[5:]] == [["Bound", "0", "True", "0s"], ["Bound", "0", "True", "0s"]]
-
-
 @pytest.mark.parametrize("passed", tiered({str(age): age for age in LONG_AGES}, str(LONG_AGES[-1])))
 @pytest.mark.parametrize("kind", ["crp", "mc", "bindings", "snapshots", "policies", "overrides"])
 def test_every_table_fits_80_columns_and_wide_has_at_least_as_much(
@@ -94,34 +80,6 @@ def test_other_formats(gitfleet: Shell, settled: Path) -> None:
     assert gitfleet("get", "crp", "-C", settled, "-o", "name").out == (
         "clusterresourceplacement/monitoring\nclusterresourceplacement/web\n"
     )
-
-
-def test_a_word_of_one_scope_lists_that_scope_alone(gitfleet: Shell, settled: Path) -> None:
-    listed = {
-        word: set(gitfleet("get", word, "-C", settled, "-o", "name").out.split())
-        for word in (
-            "crp",
-            "rp",
-            "ResourcePlacement",
-            "placement",
-            "cro",
-            "ro",
-            "overrides",
-            "crb",
-            "rb",
-            "csus",
-            "sus",
-        )
-    }
-
-    assert listed["rp"] == listed["ResourcePlacement"] == listed["rb"] == listed["sus"] == set()
-    assert listed["crp"] == listed["placement"] != set() != listed["crb"]
-    assert {name.split("/")[0] for name in listed["cro"]} <= {"clusterresourceoverridesnapshot"}
-    assert {name.split("/")[0] for name in listed["ro"]} == {"resourceoverridesnapshot"}
-    assert listed["overrides"] == listed["cro"] | listed["ro"]
-    table = gitfleet("get", "rp", "-C", settled)
-    assert (table.code, table.out, table.err) == (0, "", (CliText.NO_RESOURCES_FOUND() + "\n"))
-    assert gitfleet("describe", "rp", "web", "-C", settled).code == 1
 
 
 def test_names_and_kinds_that_are_not_there(gitfleet: Shell, settled: Path) -> None:

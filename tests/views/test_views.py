@@ -308,6 +308,14 @@ def test_one_object_by_its_name(name: str, found: int) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("word", "names"),
+    [("crp", ["web"]), ("rp", ["cart"]), ("cro", ["cro-0", "cro-1"]), ("ro", [])],
+)
+def test_a_word_of_one_scope_lists_that_scope_alone(word: str, names: list[str]) -> None:
+    assert [body["metadata"]["name"] for body in objects_of(word, reader_of(fleet()))] == names
+
+
 def test_an_unknown_kind_names_the_known_ones() -> None:
     with pytest.raises(BadInput, match=ViewsText.NO_KIND_STATE_BRANCH(word="strategies")) as caught:
         objects_of("strategies", reader_of(fleet()))

@@ -7,13 +7,11 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from click.testing import CliRunner
 
 from gitfleet.api.rollout_plans import RolloutBatch, RolloutPlan
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import ClusterRolloutStatus, RolloutRecord, WorkloadConditionType
 from gitfleet.api.workload_rollouts import PlacementReference
-from gitfleet.cli.output import print_table
 from gitfleet.model.forges import StatusState
 from gitfleet.model.state import FleetState
 from gitfleet.views.forge import forge_view
@@ -69,18 +67,6 @@ def test_a_row(record: RolloutRecord, row: tuple[str, ...]) -> None:
 
     assert table.columns == _TABLE
     assert table.rows == (("shop", "web", *row),)
-
-
-def test_the_table_fits_a_terminal_of_80_columns() -> None:
-    names = (NamespacedName("payments", "checkout-frontend"), NamespacedName("shop", "web"))
-    records = [replace(rollout_record(VERIFYING), key=key) for key in names]
-    table = table_of("rollouts", reader_of(fleet(*records)), now=NOW)
-    printed = CliRunner()
-    with printed.isolation() as (out, *_):
-        print_table(table.columns, table.rows)
-        lines = out.getvalue().decode().splitlines()
-    assert len(lines) == 3
-    assert max(map(len, lines)) <= 80
 
 
 def test_the_wide_table_says_what_is_waited_for() -> None:
@@ -222,9 +208,3 @@ def test_a_hostile_message_stays_one_cell_of_the_page() -> None:
     assert row.count("|") == 8
     assert "<" not in row
     assert "evil" not in re.sub("`[^`]*`", "", row)
-
-
-def test_many_clusters_are_cut_off_and_counted() -> None:
-    lines = section(rollout_record(*(replace(VERIFYING, cluster=f"c-{n:03d}") for n in range(60))))
-    assert len([line for line in lines if line.startswith("| [")]) == 50
-    assert lines[-1] == ViewsText.AND_MORE_IN(count=10, path="rollouts")
