@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -19,7 +15,7 @@ from gitfleet.observe.texts import ObserveText
 from gitfleet.ports.repos import TreeEntry
 from gitfleet.rollout.texts import RolloutText
 from gitfleet.status.texts import StatusText
-from tests.cli.conftest import Shell, commit, git, with_usual_signals
+from tests.cli.conftest import Shell, commit, git
 from tests.cli.test_validate import BAD
 from tests.texts import part
 
@@ -121,47 +117,6 @@ def test_what_does_not_settle_in_time_is_1(gitfleet: Shell, fleet: Path) -> None
     waiting = "monitoring: eu-north-1 " + RolloutText.IS_NOT(step="Available", condition="")
     assert lines[-2].startswith("error: " + CliText.NOTHING_SETTLED_WITHIN(timeout=0, waiting=waiting))
     assert lines[-1] == f"hint: {CliText.SEE_GITFLEET_GET_CRP_GITFLEET()}"
-
-
-@pytest.mark.soak("real")
-def test_a_closed_pipe_does_not_stop_the_work(gitfleet: Shell, fleet: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "gitfleet", "run", "--until-settled", str(fleet)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None and process.stderr is not None
-    process.stdout.readline()
-    process.stdout.close()
-    talk = process.stderr.read()
-
-    assert (process.wait(60), talk.splitlines()[-1][:7]) == (0, "settled"), talk
-    assert "4/4" in gitfleet("get", "crp", "-C", fleet).out
-
-
-@pytest.mark.parametrize(
-    ("number", "code"), [pytest.param(signal.SIGINT, 130, marks=pytest.mark.soak("crashes")), (signal.SIGTERM, 0)]
-)
-def test_signals_end_it_after_its_tick(gitfleet: Shell, fleet: Path, number: signal.Signals, code: int) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "gitfleet", "run", str(fleet)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        preexec_fn=with_usual_signals,
-    )
-    assert process.stdout is not None
-    for line in process.stdout:
-        if "snapshot 0" in line:
-            break
-    process.send_signal(number)
-    _, talk = process.communicate(timeout=60)
-
-    assert process.returncode == code, talk
-    assert "Traceback" not in talk
-    assert "web" in gitfleet("get", "crp", "-C", fleet).out
 
 
 FORGED = settled_at("000000000000")

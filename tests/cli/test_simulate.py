@@ -153,16 +153,6 @@ def test_scenarios_that_cannot_be_played(gitfleet: Shell, fleet: Path, tmp_path:
     assert "nope cannot be read: No such file or directory" in absent.err
 
 
-def test_what_if(gitfleet: Shell, fleet: Path) -> None:
-    ended = gitfleet("simulate", fleet, "--without", "region=us", "-o", "jsonl")
-
-    end = json.loads(ended.out.splitlines()[-1])
-    assert {name: sorted(p["clusters"]) for name, p in end["placements"].items()} == {
-        "monitoring": ["eu-north-1", "eu-west-1"],
-        "web": ["eu-north-1", "eu-west-1"],
-    }
-
-
 class Page(HTMLParser):
     """Reads a page and insists that every element is closed."""
 

@@ -206,20 +206,6 @@ def test_an_interrupt_is_130(gitfleet: Shell, monkeypatch: pytest.MonkeyPatch) -
     assert (ended.code, ended.out, ended.err) == (main.EXIT_INTERRUPTED, "", "\ninterrupted\n")
 
 
-@pytest.mark.soak("real")
-def test_a_reader_that_goes_away_is_no_error(settled: Path) -> None:
-    done = subprocess.run(
-        f"{sys.executable} -m gitfleet get crp -o yaml -C {settled} | head -1; exit ${{PIPESTATUS[0]}}",
-        shell=True,
-        executable="/bin/bash",
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert (done.stdout, done.stderr) == ("apiVersion: v1\n", "")
-
-
 @pytest.mark.parametrize(
     ("line", "offered"),
     [

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from gitfleet.adapters.kustomize import KustomizeProgram
 from gitfleet.api.folders import FOLDER_FILE
 from gitfleet.api.texts import ApiText
 from gitfleet.cli.texts import CliText
@@ -256,17 +255,6 @@ def kustomize(tmp_path: Path, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> P
     monkeypatch.setenv("PATH", str(folder), prepend=":")
     commit(fleet, {"resources/slow/kustomization.yaml": "{}\n"})
     return program
-
-
-@pytest.mark.parametrize("command", ["validate", "plan"])
-def test_a_folder_that_takes_too_long_to_build_is_an_error(
-    command: str, gitfleet: Shell, fleet: Path, kustomize: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(hub, "KustomizeProgram", lambda **_: KustomizeProgram(seconds=0.3))
-    kustomize.write_text(SLOW.format(20))
-    ended = gitfleet(command, fleet)
-    assert ended.code == 1
-    assert "resources/slow/kustomization.yaml:1: kustomize was ended before it was done" in ended.out + ended.err
 
 
 def test_one_pass_waits_for_a_folder_that_takes_long_to_build(
