@@ -24,7 +24,7 @@ Column: TypeAlias = tuple[str, bool, Callable[[Any, datetime], str]]
 
 
 def _status(type_: ConditionType) -> Callable[[PlacementView, datetime], str]:
-    return lambda view, _: _reached(type_, lambda step: find_condition(view.conditions, type_of(view.kind, step)))
+    return lambda view, _: _reached(type_, lambda step: _of_placement(view, step))
 
 
 def _reached(type_: ConditionType, condition_of: Callable[[ConditionType], Condition | None]) -> str:
@@ -37,15 +37,15 @@ def _reached(type_: ConditionType, condition_of: Callable[[ConditionType], Condi
 
 
 def _generation(type_: ConditionType) -> Callable[[PlacementView, datetime], str]:
-    return _of_condition(type_, lambda condition: str(condition.observed_generation))
-
-
-def _of_condition(type_: ConditionType, text: Callable[[Condition], str]) -> Callable[[PlacementView, datetime], str]:
     def cell(view: PlacementView, _now: datetime) -> str:
-        condition = find_condition(view.conditions, type_of(view.kind, type_))
-        return text(condition) if condition else ""
+        condition = _of_placement(view, type_)
+        return str(condition.observed_generation) if condition else ""
 
     return cell
+
+
+def _of_placement(view: PlacementView, type_: ConditionType) -> Condition | None:
+    return find_condition(view.file.conditions, type_of(view.file.placement.key.kind, type_))
 
 
 def _bound(type_: ConditionType) -> Callable[[OwnView, datetime], str]:
@@ -94,16 +94,16 @@ def _hold_names(view: PlacementView | RunView, _now: datetime) -> str:
 
 
 PLACEMENTS: Final[tuple[Column, ...]] = (
-    ("GEN", False, lambda view, _: str(view.generation)),
-    ("TYPE", True, lambda view, _: view.type),
+    ("GEN", False, lambda view, _: str(view.file.placement.generation)),
+    ("TYPE", True, lambda view, _: view.file.placement.effective_policy.placement_type.value),
     ("SCHEDULED", False, _status(ConditionType.SCHEDULED)),
     ("SCHEDULED-GEN", True, _generation(ConditionType.SCHEDULED)),
     ("WORK-SYNCHRONIZED", True, _status(ConditionType.WORK_SYNCHRONIZED)),
     ("WORK-SYNCHRONIZED-GEN", True, _generation(ConditionType.WORK_SYNCHRONIZED)),
     ("AVAILABLE", False, _status(ConditionType.AVAILABLE)),
     ("AVAILABLE-GEN", True, _generation(ConditionType.AVAILABLE)),
-    ("CLUSTERS", False, lambda view, _: f"{view.summary.available}/{view.summary.picked}"),
-    ("SNAPSHOT", False, lambda view, _: view.summary.latest_index or NONE),
+    ("CLUSTERS", False, lambda view, _: f"{view.file.summary.available}/{view.file.summary.picked}"),
+    ("SNAPSHOT", False, lambda view, _: view.file.summary.latest_index or NONE),
     ("AGE", False, lambda view, now: age(view.since, now)),
     ("WAITING", False, lambda view, _: counted(len(view.holds), "hold") if view.holds else NONE),
     ("HOLDS", True, _hold_names),

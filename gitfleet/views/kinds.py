@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import repeat
 from typing import Any, Final
 
 from gitfleet.api.clusters import MemberCluster
@@ -21,7 +20,7 @@ from gitfleet.state import StateReader
 from gitfleet.views import columns, models
 from gitfleet.views.evictions import eviction_views
 from gitfleet.views.freezes import freeze_views
-from gitfleet.views.holds import waiting_holds
+from gitfleet.views.holds import holds_of, waiting_holds
 from gitfleet.views.models import ClusterView, OwnView, PlacementView, View
 from gitfleet.views.runs import run_views
 from gitfleet.views.tables import Table
@@ -94,6 +93,11 @@ def _by_view(views: Callable[[StateReader, str | None], Iterable[Any]], shown: t
     return _Kind(views, shown, bodies)
 
 
+def _placements(state: StateReader, name: str | None) -> Iterator[PlacementView]:
+    files, waiting = state.placements(name), waiting_holds(state)
+    return (PlacementView(file, holds_of(file.placement.key, waiting)) for file in files)
+
+
 def _own(values: Iterable[Any]) -> Iterator[OwnView]:
     return (OwnView(value, "", value.name) for value in values)
 
@@ -108,11 +112,7 @@ def _requests(state: StateReader, name: str | None) -> Iterator[OwnView]:
 
 
 _KINDS: Final[dict[str, _Kind]] = {
-    "placements": _Kind(
-        lambda state, name: map(PlacementView.of, state.placements(name), repeat(waiting_holds(state))),
-        columns.PLACEMENTS,
-        models.placement_bodies,
-    ),
+    "placements": _Kind(_placements, columns.PLACEMENTS, models.placement_bodies),
     "clusters": _by_view(lambda state, name: map(ClusterView.of, state.named(MemberCluster, name)), columns.CLUSTERS),
     "bindings": _by_view(_bindings, columns.BINDINGS),
     "snapshots": _by_view(models.snapshot_views, columns.SNAPSHOTS),

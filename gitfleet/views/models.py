@@ -6,7 +6,7 @@ Kubernetes would show it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -22,7 +22,6 @@ from gitfleet.api.objects import JsonObject, Manifest
 from gitfleet.api.snapshots import OverrideSnapshot, PolicySnapshot, ResourceSnapshot
 from gitfleet.state import (
     PlacementFile,
-    PlacementSummary,
     StateReader,
     override_object,
     placement_object,
@@ -30,7 +29,6 @@ from gitfleet.state import (
     resource_snapshot_object,
 )
 from gitfleet.status import ClusterState, cluster_state, health_condition, joined_condition
-from gitfleet.views.holds import holds_of
 from gitfleet.views.placement_status import status_object
 from gitfleet.views.texts import ViewsText
 
@@ -50,37 +48,28 @@ class View(Protocol):
         """The object's own name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class PlacementView:
-    """A placement without its bindings. `since` is the first thing that is dated, `holds` are the removals that wait
-    for a person."""
+    """A placement without its bindings, and the removals of it that wait for a person."""
 
-    namespace: str
-    name: str
-    kind: str
-    generation: int
-    type: str
-    conditions: Conditions
-    summary: PlacementSummary
-    since: datetime | None
-    holds: tuple[Hold, ...] = ()
+    file: PlacementFile
+    holds: tuple[Hold, ...]
 
-    @classmethod
-    def of(cls, file: PlacementFile, holds: Iterable[Hold] = ()) -> PlacementView:
-        """The view of a placement's own file."""
-        placement, summary = file.placement, file.summary
-        dated = [summary.oldest_snapshot, first_time(file.conditions)]
-        return cls(
-            namespace=placement.key.namespace,
-            name=placement.key.name,
-            kind=placement.key.kind,
-            generation=placement.generation,
-            type=placement.effective_policy.placement_type.value,
-            conditions=file.conditions,
-            summary=summary,
-            since=min((moment for moment in dated if moment is not None), default=None),
-            holds=holds_of(placement.key, holds),
-        )
+    @property
+    def namespace(self) -> str:
+        """Its namespace, "" for one of the whole cluster."""
+        return self.file.placement.key.namespace
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.file.placement.key.name
+
+    @property
+    def since(self) -> datetime | None:
+        """The first thing that is dated."""
+        dated = (self.file.summary.oldest_snapshot, first_time(self.file.conditions))
+        return min((moment for moment in dated if moment is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
