@@ -18,7 +18,7 @@ from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.errors import BadInput
 from gitfleet.ports.clusters import ClusterDirectory
 from gitfleet.simulation.clock import ManualClock
-from gitfleet.simulation.cluster import SimulatedCluster, SimulatedCrash
+from gitfleet.simulation.cluster import SimulatedCluster
 from gitfleet.simulation.fleet import SimulatedFleet
 from gitfleet.wiring.hub import simulated_clusters
 from tests import builders as make
@@ -84,18 +84,6 @@ def test_rules_follow_the_labels() -> None:
         directory.client(make.member_of(make.member_cluster("c1", labels=labels)))
         bench = bench_of(fleet, "c1", clock)
         assert bench.client.perform([bench.create(make.namespace(name))])[0].ok is expected
-
-
-def test_a_crash_counts_operations_of_the_whole_fleet() -> None:
-    clock = ManualClock()
-    fleet = SimulatedFleet(clock)
-    one, two = bench_of(fleet, "c1", clock), bench_of(fleet, "c2", clock)
-    fleet.crash.arm(3)
-    one.have(make.namespace("a"), make.namespace("b"))
-    with pytest.raises(SimulatedCrash):
-        two.have(make.namespace("a"), make.namespace("b"))
-    assert two.see(key_of(make.namespace("a"))) is not None
-    assert two.see(key_of(make.namespace("b"))) is None
 
 
 def filled(clock: ManualClock) -> SimulatedFleet:

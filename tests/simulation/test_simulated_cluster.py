@@ -253,15 +253,6 @@ def test_an_unreachable_cluster_goes_on_by_itself() -> None:
     assert lab.bench.see(key_of(make.config_map("app", "cm"))) is None
 
 
-def test_the_next_operations_fail() -> None:
-    lab = Lab()
-    lab.cluster.failing = 2
-    bodies = [make.config_map("app", f"cm-{number}") for number in range(3)]
-    outcomes = lab.client.perform([lab.bench.create(body) for body in bodies])
-    assert short(outcomes) == [(False, "ServerError"), (False, "ServerError"), (True, "Applied")]
-    assert outcomes[0].retry
-
-
 @pytest.mark.parametrize("after", [0, 1, 2, 3])
 def test_a_crash_leaves_what_was_done(after: int) -> None:
     lab = Lab()
