@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import wraps
@@ -21,6 +21,8 @@ from gitfleet.errors import MissingPart
 from gitfleet.settings import ConnectionRules, ForgeSettings, HttpSettings, Settings, WhatIfOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class Decorator(Protocol):
@@ -263,20 +265,33 @@ def http_settings(address: str | None, webhook: tuple[str, ...]) -> HttpSettings
     match = re.fullmatch(r"(?:\[(?P<six>[^\[\]]+)\]|(?P<host>[^\[\]:]*)):(?P<port>[0-9]{1,5})", address)
     if match is None:
         raise click.UsageError(CliText.LISTEN_NO_ADDRESS_PORT(address=address))
-    webhooks = tuple(_webhook_of(text) for text in webhook)
-    twice = sorted({name for name, _ in webhooks if [name for name, _ in webhooks].count(name) > 1})
-    if twice:
-        raise click.UsageError(CliText.WEBHOOK_GIVEN_TWICE(twice=twice[0]))
-    return HttpSettings(host=match["six"] or match["host"] or "", port=int(match["port"]), webhooks=webhooks)
+    return HttpSettings(host=match["six"] or match["host"] or "", port=int(match["port"]), webhooks=_webhooks(webhook))
 
 
-def _webhook_of(text: str) -> tuple[str, Path]:
+def _webhooks(given: Sequence[str]) -> tuple[tuple[str, Path], ...]:
     from gitfleet.serving.webhooks import PROVIDERS
 
-    provider, _, file = text.partition("=")
-    if provider not in PROVIDERS or not file:
-        raise click.UsageError(CliText.WEBHOOK_NO_PROVIDER_FILE_ONE(given=text, providers=", ".join(PROVIDERS)))
-    return provider, Path(file)
+    providers = {name: name for name in PROVIDERS}
+    return pairs("--webhook", f"PROVIDER=FILE with one of {', '.join(PROVIDERS)}", given, providers.__getitem__, Path)
+
+
+def pairs(
+    option: str, form: str, given: Iterable[str], name_of: Callable[[str], K], value_of: Callable[[str], V]
+) -> tuple[tuple[K, V], ...]:
+    """What an option of the form NAME=VALUE names, in order; UsageError for what has another form, for a name that
+    `name_of` refuses (LookupError, ValueError), and for one that is given twice."""
+    values: dict[K, V] = {}
+    for text in given:
+        written, _, value = text.partition("=")
+        name: K | None = None
+        with suppress(LookupError, ValueError):
+            name = name_of(written)
+        if not (name and value):
+            raise click.UsageError(CliText.OPTION_NO_PAIR(option=option, given=text, form=form))
+        if name in values:
+            raise click.UsageError(CliText.OPTION_NAMES_TWICE(option=option, name=written))
+        values[name] = value_of(value)
+    return tuple(values.items())
 
 
 def settings_for(repo: str, **chosen: Any) -> Settings:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import click
 
-from gitfleet.cli.options import F, collected, path, repeatable
+from gitfleet.cli.options import F, collected, pairs, path, repeatable
 from gitfleet.cli.texts import CliText
 from gitfleet.formats.hosts import HostPattern, Origin
 from gitfleet.settings import OutboundSettings, Settings
+
+_OF_HOSTS: Final = "HOST=FILE or HOST:PORT=FILE, with http:// before HOST where the token may be sent in the clear"
 
 
 def outbound_from(
@@ -22,17 +24,12 @@ def outbound_from(
     outbound_ca: Path | None,
     metric_token: tuple[str, ...],
 ) -> OutboundSettings:
-    """The options as settings; UsageError for what is no host or no HOST=FILE, and for a host with two tokens."""
-    tokens = tuple(_token_of(text) for text in metric_token)
-    origins = [origin for origin, _ in tokens]
-    twice = [text for text, origin in zip(metric_token, origins, strict=True) if origins.count(origin) > 1]
-    if twice:
-        raise click.UsageError(CliText.METRIC_TOKEN_SECOND_ONE_HOST(twice=twice[0]))
+    """The options as settings; UsageError for what is no host, or as `pairs` has it."""
     return OutboundSettings(
         allowed_webhooks=tuple(_host_of("--allow-webhooks", text) for text in allow_webhooks),
         allowed_metrics=tuple(_host_of("--allow-metrics", text) for text in allow_metrics),
         secret_file=outbound_secret,
-        metric_tokens=tokens,
+        metric_tokens=pairs("--metric-token", _OF_HOSTS, metric_token, Origin.parse, Path),
         ca_file=outbound_ca,
     )
 
@@ -42,20 +39,6 @@ def _host_of(option: str, text: str) -> HostPattern:
         return HostPattern.parse(text)
     except ValueError:
         raise click.UsageError(CliText.ALLOWED_HOST_NO_HOST(option=option, given=text)) from None
-
-
-def _token_of(text: str) -> tuple[Origin, Path]:
-    host, _, file = text.partition("=")
-    try:
-        origin = Origin.parse(host)
-    except ValueError:
-        origin = None
-    if origin is None or not file:
-        raise click.UsageError(
-            f"--metric-token {text} is no HOST=FILE or HOST:PORT=FILE, with http:// before HOST where the token may "
-            "be sent in the clear"
-        )
-    return origin, Path(file)
 
 
 _collected = collected(

@@ -108,7 +108,6 @@ class CliText(TextTable):
         "Merge it, and approve the hold by the name that it then has on the state branch (docs/removal.md)."
     )
     MERGE_INTO = "; merge it into {watched}"
-    METRIC_TOKEN_SECOND_ONE_HOST = "--metric-token {twice} is the second one for its host: leave one out"
     MOUNT_FOLDER_WRITTEN_POD_EMPTYDIR = (
         "mount a folder that can be written (in a pod an emptyDir), and name it with --cache-dir or TMPDIR"
     )
@@ -125,8 +124,6 @@ class CliText(TextTable):
     NOTHING_MOVES_ANY_MORE = "nothing moves any more"
     NOTHING_NEW_REPORT = "nothing new to report"
     NOTHING_SETTLED_WITHIN = "nothing was settled within {timeout:g} s: {waiting}"
-    NOTIFY_GIVEN_TWICE = "--notify {name} is given twice"
-    NOTIFY_NO_NAME_FILE = "--notify {given} is no NAME=FILE"
     NOT_ANSWER = "{count} {verb} not answer"
     NOT_ANY_MORE = "{path} is not there any more"
     NOT_DECRYPTED_NAME_KEY_SOPS = "not decrypted: {count}; name the key with --sops-age-key-file to have them checked"
@@ -160,6 +157,8 @@ class CliText(TextTable):
         "-o json is one document and needs an end: add --once or --until-settled, or use -o jsonl"
     )
     O_JSON_WHOLE_TIMELINE = "-o json has the whole timeline"
+    OPTION_NAMES_TWICE = "{option} names {name} twice"
+    OPTION_NO_PAIR = "{option} {given} is no {form}"
     PICKED_AGAIN_ONCE = (
         "{cluster} may be picked again at once, unless it has a taint that {placement} does not tolerate"
     )
@@ -212,8 +211,6 @@ class CliText(TextTable):
         "warning: there is no cache folder that can be written, so everything is fetched and read again each time"
     )
     WAS_ALREADY_AT = "was already at"
-    WEBHOOK_GIVEN_TWICE = "--webhook {twice} is given twice: put both secrets into one file, one on each line"
-    WEBHOOK_NO_PROVIDER_FILE_ONE = "--webhook {given} is no PROVIDER=FILE with one of {providers}"
     WORKLOAD_ROLLOUT = "{path} {part} workload rollout {rollout}"
     WORKLOAD_ROLLOUT_2 = "{verb} workload rollout {rollout}"
     WORK_GOES = "{sentence}; the work goes on"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from gitfleet.cli.logs import log_format
-from gitfleet.cli.options import collected, combined, repeatable
+from gitfleet.cli.options import collected, combined, pairs, repeatable
 from gitfleet.cli.texts import CliText
 from gitfleet.settings import ElectionSettings, LeaseTerms, Settings
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gitfleet.serving.endpoints import Counting
 
 _OTLP: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+_EXECUTOR: Final = "NAME=ADDRESS, such as dask=tls://scheduler:8786"
 _NAME: Final = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 _PLACE: Final = re.compile(rf"(?P<namespace>{_NAME})/(?P<name>{_NAME}(\.{_NAME})*)")
 
@@ -68,26 +69,14 @@ def watched_from(
     lease_duration: int | None,
     executor: str | None,
 ) -> Watched:
-    """The options; UsageError for what is no NAME=FILE, names a destination twice, or is no Lease."""
-    files: dict[str, Path] = {}
-    for text in notify:
-        name, _, file = text.partition("=")
-        if not name or not file:
-            raise click.UsageError(CliText.NOTIFY_NO_NAME_FILE(given=text))
-        if name in files:
-            raise click.UsageError(CliText.NOTIFY_GIVEN_TWICE(name=name))
-        files[name] = Path(file)
-    election = election_settings(leader_election, lease_duration)
-    events = kubernetes_events == "auto"
-    name, _, address = (executor or "").partition("=")
-    if executor and not (name and address):
-        raise click.UsageError(f"--executor {executor} is no NAME=ADDRESS, such as dask=tls://scheduler:8786")
+    """The options; UsageError for what is no Lease, or as `pairs` has it."""
+    executors = pairs("--executor", _EXECUTOR, [executor] if executor else [], str, str)
     return Watched(
         log_format=log_format,
-        notify=tuple(files.items()),
-        events=events,
-        election=election,
-        executor=(name, address) if executor else None,
+        notify=pairs("--notify", "NAME=FILE", notify, str, Path),
+        events=kubernetes_events == "auto",
+        election=election_settings(leader_election, lease_duration),
+        executor=next(iter(executors), None),
     )
 
 

@@ -212,7 +212,9 @@ def test_a_run_does_not_begin_without_a_secret(gitfleet: Shell, fleet: Path, con
 
 
 def _no_provider(given: str) -> str:
-    return CliText.WEBHOOK_NO_PROVIDER_FILE_ONE(given=given, providers="github, gitlab, gitea")
+    return CliText.OPTION_NO_PAIR(
+        option="--webhook", given=given, form="PROVIDER=FILE with one of github, gitlab, gitea"
+    )
 
 
 @pytest.mark.parametrize(
@@ -226,7 +228,7 @@ def _no_provider(given: str) -> str:
         ),
         (
             ["--listen", ":0", "--webhook", "github=x", "--webhook", "github=y"],
-            CliText.WEBHOOK_GIVEN_TWICE(twice="github"),
+            CliText.OPTION_NAMES_TWICE(option="--webhook", name="github"),
         ),
         (["--once", "--listen", ":0"], part(CliText.CONTINUOUS_RUN_NOT_ONCE_UNTIL)),
         (["--until-settled", "--log-format", "json"], part(CliText.CONTINUOUS_RUN_NOT_ONCE_UNTIL)),

@@ -84,8 +84,8 @@ def test_a_run_tells_what_happened(fleet: Path, tmp_path: Path, receiver: Receiv
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--notify", "ops"), CliText.NOTIFY_NO_NAME_FILE(given="ops")),
-        (("--notify", "ops=a", "--notify", "ops=b"), CliText.NOTIFY_GIVEN_TWICE(name="ops")),
+        (("--notify", "ops"), CliText.OPTION_NO_PAIR(option="--notify", given="ops", form="NAME=FILE")),
+        (("--notify", "ops=a", "--notify", "ops=b"), CliText.OPTION_NAMES_TWICE(option="--notify", name="ops")),
         (
             ("--notify", "ops=a", "--once"),
             "--listen, --notify, --leader-election, --executor and --log-format go with a continuous run",

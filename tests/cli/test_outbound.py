@@ -33,7 +33,7 @@ SECRET = "canary-of-the-signing-secret"
         (("--metric-token", "prometheus.example.com"), "--metric-token prometheus.example.com is no HOST=FILE or"),
         (
             ("--metric-token", "p.example=a", "--metric-token", "http://p.example=b", "--metric-token", "P.example=c"),
-            CliText.METRIC_TOKEN_SECOND_ONE_HOST(twice="p.example=a"),
+            CliText.OPTION_NAMES_TWICE(option="--metric-token", name="P.example"),
         ),
     ],
 )
