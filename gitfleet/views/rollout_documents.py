@@ -9,9 +9,7 @@ from typing import Any, Final
 from gitfleet.api.objects import Identity, JsonObject, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.values import NamespacedName
-from gitfleet.api.workload_records import ClusterRolloutStatus, Measurement, RolloutRecord
-from gitfleet.formats.sentences import counted
-from gitfleet.formats.times import time_text
+from gitfleet.api.workload_records import ClusterRolloutStatus, RolloutRecord
 from gitfleet.model.decisions import Decision
 from gitfleet.model.operations import DeletePod, RolloutWrite
 from gitfleet.model.rollout_fields import RolloutFields
@@ -19,8 +17,13 @@ from gitfleet.model.state import PlacementRecord
 from gitfleet.model.works import manifests_on
 from gitfleet.status import object_reference
 from gitfleet.views.texts import ViewsText
-from gitfleet.views.workload_rollouts import RolloutProgress, RolloutView, by_key
-from gitfleet.workload import batch_sizes
+from gitfleet.views.workload_rollouts import (
+    RolloutProgress,
+    RolloutView,
+    by_key,
+    progress_document,
+    progress_sentence,
+)
 
 _MOST_POINTERS: Final = 8
 
@@ -69,33 +72,6 @@ def with_rollouts(
     return [_with(row, by_cluster.get(str(row["clusterName"]), [])) for row in rows]
 
 
-def progress_document(progress: RolloutProgress) -> dict[str, Any]:
-    """How far a rollout is on one cluster. `currentBatch` counts from 0; `waits` is null where nothing is to be
-    said."""
-    record, status = progress.record, progress.status
-    return {
-        "name": record.key.name,
-        "namespace": record.key.namespace,
-        "kind": record.kind,
-        "clusterName": status.cluster,
-        "state": status.rolling_state.value,
-        "batchState": status.batch_rolling_state.value if status.batch_rolling_state is not None else None,
-        "currentBatch": status.current_batch,
-        "batches": progress.batches,
-        "batchSizes": list(batch_sizes(record.rollout_plan, status)),
-        "idle": progress.is_idle,
-        "paused": record.rollout_plan.paused,
-        "target": object_reference(status.target) if status.target is not None else None,
-        "sources": [object_reference(key) for key in status.sources],
-        "originalSize": status.original_size,
-        "targetSize": status.target_size,
-        "upgraded": status.upgraded_replicas,
-        "ready": status.upgraded_ready_replicas,
-        "measurements": [_measurement(measurement) for measurement in _newest(status.measurements)],
-        "waits": progress.message or None,
-    }
-
-
 def rollout_sentences(document: Mapping[str, Any]) -> Iterator[str]:
     """A document of a plan in lines: the rollout on its cluster, then what it does there and what applying leaves
     alone, two to the right."""
@@ -121,21 +97,9 @@ def rollout_sentence(document: Mapping[str, Any]) -> str:
     name = f"{document['namespace']}/{document['name']}"
     target = f" of {document['target']['kind']} {_name(document['target'])}" if document["target"] else ""
     head = ViewsText.WORKLOAD_ROLLOUT(name=name, target=target, document=document["clusterName"])
-    if document["idle"]:
-        return ViewsText.NOTHING_ROLL_YET(head=head)
-    parts = [ViewsText.IS_IN(head=head, document=document["state"])]
-    if document["batchState"]:
-        parts.append(
-            ViewsText.BATCH(
-                document=document["batchState"], document_2=document["currentBatch"] + 1, document_3=document["batches"]
-            )
-        )
-        size = counted(document["targetSize"], "pod")
-        parts.append(f"{document['upgraded']} of {size} upgraded, {document['ready']} ready")
-    paused = " (paused)" if document["paused"] else ""
-    waits = f": {document['waits']}" if document["waits"] else ""
+    waits = f": {document['waits']}" if document["waits"] and not document["idle"] else ""
     numbers = "".join(f"; {_numbers(measurement)}" for measurement in document["measurements"])
-    return f"{', '.join(parts)}{paused}{waits}{numbers}"
+    return f"{head}: {progress_sentence(document)}{waits}{numbers}"
 
 
 def _step(step: RolloutWrite) -> dict[str, Any]:
@@ -185,22 +149,6 @@ def _with(row: JsonObject, rollouts: Iterable[RolloutProgress]) -> JsonObject:
     documents = [progress_document(progress) for progress in rollouts]
     sentences = [rollout_sentence(document) for document, p in zip(documents, rollouts, strict=True) if not p.is_done]
     return {**row, "waiting": [*row["waiting"], *sentences], "rollouts": documents}
-
-
-def _newest(measurements: Iterable[Measurement]) -> Iterable[Measurement]:
-    """The newest measurement of each metric."""
-    return {measurement.metric: measurement for measurement in measurements}.values()
-
-
-def _measurement(measurement: Measurement) -> dict[str, Any]:
-    return {
-        "metric": measurement.metric,
-        "time": time_text(measurement.at),
-        "values": list(measurement.values),
-        "verdict": measurement.verdict.value if measurement.verdict is not None else None,
-        "message": measurement.message,
-        "query": measurement.query,
-    }
 
 
 def _numbers(measurement: Mapping[str, Any]) -> str:

@@ -6,11 +6,11 @@ In sentences and tables batches count from 1 (`batch 2 of 4`); files and documen
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 from gitfleet.api import write
 from gitfleet.api.objects import JsonObject
@@ -25,7 +25,7 @@ from gitfleet.api.workload_rollouts import ROLLOUTS
 from gitfleet.formats.sentences import and_more, counted
 from gitfleet.formats.times import time_text
 from gitfleet.state import StateReader
-from gitfleet.status import telling_condition
+from gitfleet.status import object_reference, telling_condition
 from gitfleet.views.tables import NONE
 from gitfleet.views.texts import ViewsText
 from gitfleet.workload import batch_sizes
@@ -82,13 +82,6 @@ class RolloutProgress:
         return PAUSED if self.record.rollout_plan.paused and not self.status.is_over else self.status.rolling_state
 
     @property
-    def place(self) -> str:
-        """The state with its sub-state: `rollingInBatches, batchVerifying, batch 2 of 4`."""
-        batch = self.status.batch_rolling_state
-        parts = [self.state, *([batch.value, f"batch {self.batch} of {self.batches}"] if batch is not None else [])]
-        return ", ".join(parts)
-
-    @property
     def batch(self) -> int:
         """The present batch, from 1; 0 before the first, and the last one once it has succeeded."""
         match self.status.rolling_state:
@@ -106,13 +99,6 @@ class RolloutProgress:
                 return min(self.status.current_batch + 1, self.batches)
 
     @property
-    def pods(self) -> str:
-        """How many pods have the new content: `4 of 10 pods upgraded, 3 ready`."""
-        status = self.status
-        size = counted(status.target_size, "pod")
-        return f"{status.upgraded_replicas} of {size} upgraded, {status.upgraded_ready_replicas} ready"
-
-    @property
     def message(self) -> str:
         """What it waits for, or why it ended, as its condition says; "" where none does."""
         condition = telling_condition(self.status)
@@ -121,11 +107,7 @@ class RolloutProgress:
     def lines(self) -> Iterator[str]:
         """All of it in lines, the first one the cluster, those below two to the right."""
         status = self.status
-        yield (
-            f"{status.cluster}: {self.place}: {self.pods}"
-            if not self.is_idle
-            else ViewsText.NOTHING_ROLL_YET_2(cluster=status.cluster)
-        )
+        yield f"{status.cluster}: {progress_sentence(progress_document(self))}"
         if self.message and not self.is_idle:
             yield f"  {self.message}"
         if len(sizes := batch_sizes(self.record.rollout_plan, status)) > 1:
@@ -134,6 +116,62 @@ class RolloutProgress:
             )
         yield from (f"  {webhook_sentence(webhook)}" for webhook in status.webhooks)
         yield from (f"  {measurement_sentence(measurement)}" for measurement in status.measurements)
+
+
+def progress_document(progress: RolloutProgress) -> dict[str, Any]:
+    """How far a rollout is on one cluster. `currentBatch` counts from 0; `waits` is null where nothing is to be
+    said."""
+    record, status = progress.record, progress.status
+    return {
+        "name": record.key.name,
+        "namespace": record.key.namespace,
+        "kind": record.kind,
+        "clusterName": status.cluster,
+        "state": status.rolling_state.value,
+        "batchState": status.batch_rolling_state.value if status.batch_rolling_state is not None else None,
+        "currentBatch": status.current_batch,
+        "batches": progress.batches,
+        "batchSizes": list(batch_sizes(record.rollout_plan, status)),
+        "idle": progress.is_idle,
+        "paused": record.rollout_plan.paused,
+        "target": object_reference(status.target) if status.target is not None else None,
+        "sources": [object_reference(key) for key in status.sources],
+        "originalSize": status.original_size,
+        "targetSize": status.target_size,
+        "upgraded": status.upgraded_replicas,
+        "ready": status.upgraded_ready_replicas,
+        "measurements": [_measurement(measurement) for measurement in _newest(status.measurements)],
+        "waits": progress.message or None,
+    }
+
+
+def progress_sentence(document: Mapping[str, Any]) -> str:
+    """How far a rollout is on a cluster, from its document: `rollingInBatches, batchVerifying, batch 2 of 4: 4 of 10
+    pods upgraded, 3 ready`."""
+    if document["idle"]:
+        return ViewsText.NOTHING_ROLL_YET()
+    paused = " (paused)" if document["paused"] else ""
+    number = document["currentBatch"] + 1
+    batch = f", {document['batchState']}, batch {number} of {document['batches']}" if document["batchState"] else ""
+    size = counted(document["targetSize"], "pod")
+    pods = f"{document['upgraded']} of {size} upgraded, {document['ready']} ready"
+    return f"{document['state']}{paused}{batch}: {pods}"
+
+
+def _newest(measurements: Iterable[Measurement]) -> Iterable[Measurement]:
+    """The newest measurement of each metric."""
+    return {measurement.metric: measurement for measurement in measurements}.values()
+
+
+def _measurement(measurement: Measurement) -> dict[str, Any]:
+    return {
+        "metric": measurement.metric,
+        "time": time_text(measurement.at),
+        "values": list(measurement.values),
+        "verdict": measurement.verdict.value if measurement.verdict is not None else None,
+        "message": measurement.message,
+        "query": measurement.query,
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

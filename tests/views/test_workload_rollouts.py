@@ -130,7 +130,7 @@ def test_a_description_ends_with_how_far_each_cluster_is() -> None:
         f"  metric errors: 0.2 at 2026-01-01T00:01:00Z Passed: {query}",
         ("  metric errors: " + ViewsText.NO_ANSWER_YET() + f" at 2026-01-01T00:01:00Z (no data): {query}"),
         ("  metric p99: " + ViewsText.NO_ANSWER_YET() + f" at 2026-01-01T00:01:00Z: {query}"),
-        ViewsText.NOTHING_ROLL_YET_2(cluster="us-1"),
+        f"us-1: {ViewsText.NOTHING_ROLL_YET()}",
     ]
     assert rollout_lines("placements", state, body) == []
 
