@@ -154,12 +154,10 @@ def _objects_named(listed_as: str, desired: Desired, name: str | None = None) ->
 
 def _table_of(objects: Iterable[JsonObject]) -> Table:
     """Name and kind of each, the namespace where one has any."""
-    from gitfleet.views.tables import Table
+    from gitfleet.views.tables import namespaced
 
     rows = [(*_identity(body), str(body.get("kind", ""))) for body in objects]
-    if any(space for space, _, _ in rows):
-        return Table(("NAMESPACE", "NAME", "KIND"), tuple(rows))
-    return Table(("NAME", "KIND"), tuple(row[1:] for row in rows))
+    return namespaced(("NAMESPACE", "NAME", "KIND"), rows)
 
 
 def _identity(body: JsonObject) -> tuple[str, str]:

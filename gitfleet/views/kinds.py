@@ -23,7 +23,7 @@ from gitfleet.views.freezes import freeze_views
 from gitfleet.views.holds import holds_of, waiting_holds
 from gitfleet.views.models import ClusterView, OwnView, PlacementView, View
 from gitfleet.views.runs import run_views
-from gitfleet.views.tables import Table
+from gitfleet.views.tables import Table, namespaced
 from gitfleet.views.texts import ViewsText
 from gitfleet.views.workload_rollouts import rollout_views
 
@@ -50,9 +50,7 @@ def table_of(kind: str, state: StateReader, name: str | None = None, *, now: dat
         for view in listing.views(state, name)
         if _is_named(view, name) and scope in (None, bool(view.namespace))
     ]
-    start = 0 if any(row[0] for row in rows) else 1
-    columns = ("NAMESPACE", "NAME", *(title for title, _, _ in shown))
-    return Table(columns[start:], tuple(row[start:] for row in rows))
+    return namespaced(("NAMESPACE", "NAME", *(title for title, _, _ in shown)), rows)
 
 
 def objects_of(kind: str, state: StateReader, name: str | None = None) -> list[JsonObject]:

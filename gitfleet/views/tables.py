@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -18,6 +19,12 @@ class Table:
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+
+
+def namespaced(columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Table:
+    """A table whose first column has the namespaces: it is there only where an object has one."""
+    start = 0 if any(row[0] for row in rows) else 1
+    return Table(columns[start:], tuple(row[start:] for row in rows))
 
 
 def status_text(condition: Condition | None) -> str:
