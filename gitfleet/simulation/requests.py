@@ -126,9 +126,6 @@ def _discovery_response(server: MemoryServer, path: str) -> Response | None:
         case ["", "apis"]:
             groups = [_group(server, name) for name in server.groups()]
             return Response(200, {"apiVersion": "v1", "kind": "APIGroupList", "groups": groups})
-        case ["", "apis", group]:
-            body = {"apiVersion": "v1", "kind": "APIGroup", **_group(server, group)}
-            return Response(200, body) if server.served(group) else _nothing_at(server, group)
         case ["", "apis", group, version]:
             return _resources(server, group, version)
         case _:
