@@ -9,12 +9,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from gitfleet.api.conditions import Status
-from gitfleet.api.objects import JsonObject, key_of
-from gitfleet.api.scenarios import ClusterRule, ObjectPattern
+from gitfleet.api.objects import key_of
+from gitfleet.api.scenarios import ClusterRule
 from gitfleet.errors import BadInput
 from gitfleet.ports.clusters import ClusterDirectory
 from gitfleet.simulation.clock import ManualClock
@@ -22,8 +20,7 @@ from gitfleet.simulation.cluster import SimulatedCluster
 from gitfleet.simulation.fleet import SimulatedFleet
 from gitfleet.wiring.hub import simulated_clusters
 from tests import builders as make
-from tests.profiles import examples
-from tests.simulation.cluster_contract import ClusterBench, short
+from tests.simulation.cluster_contract import ClusterBench
 from tests.simulation.test_simulated_cluster import bench_on
 
 
@@ -150,56 +147,3 @@ def test_a_name_never_leaves_the_folder(tmp_path: Path) -> None:
     fleet.cluster("../../evil")
     fleet.save(tmp_path / "a" / "b")
     assert [path.name for path in (tmp_path / "a" / "b").iterdir()] == ["..%2F..%2Fevil.json"]
-
-
-steps = st.lists(
-    st.tuples(
-        st.sampled_from(["apply", "delete", "edit", "wait"]),
-        st.sampled_from(["a", "b"]),
-        st.sampled_from(["web:1", "web:2", "web:bad"]),
-    ),
-    max_size=12,
-)
-BAD = ClusterRule(object=ObjectPattern(image="*:bad"), available="never")
-
-
-def play(history: list[tuple[str, str, str]]) -> list[JsonObject]:
-    """One history on a fresh cluster, with the invariants of an API server checked at every step."""
-    clock = ManualClock()
-    cluster = SimulatedCluster("c1", clock, rules=[BAD])
-    bench = bench_on(cluster, clock)
-    bench.have(make.namespace("app"))
-    seen: dict[str, tuple[int, int]] = {}
-    for verb, name, image in history:
-        body = make.deployment("app", name, image, 2)
-        live = bench.see(key_of(body))
-        if verb == "apply":
-            assert short(bench.client.perform([bench.create(body)])) == [(True, "Applied")]
-        elif verb == "delete":
-            bench.client.perform([bench.delete(key_of(body), live.uid if live else "gone")])
-        elif verb == "edit" and live is not None:
-            path = "/spec/template/spec/containers/0/image"
-            cluster.mutate(key_of(body), [{"op": "replace", "path": path, "value": image}])
-        elif verb == "wait":
-            clock.advance(5)
-        for found in cluster.objects():
-            metadata = found.body["metadata"]
-            version, generation = int(metadata["resourceVersion"]), int(metadata.get("generation") or 0)
-            before = seen.get(metadata["uid"], (0, 0))
-            assert version >= before[0] and generation >= before[1]
-            seen[metadata["uid"]] = (version, generation)
-        waiting = {found.key for found in cluster.objects() if _lags(found.body)}
-        assert waiting == set(cluster.unavailable())
-    return [found.body for found in cluster.objects()]
-
-
-def _lags(body: JsonObject) -> bool:
-    if body["kind"] != "Deployment":
-        return False
-    return bool(body["status"].get("unavailableReplicas"))
-
-
-@settings(max_examples=examples(200))
-@given(steps)
-def test_histories_keep_the_laws_and_repeat_exactly(history: list[tuple[str, str, str]]) -> None:
-    assert play(history) == play(history)

@@ -369,6 +369,8 @@ def play(kind: str, history: list[Any], folders: pytest.TempPathFactory | None) 
                 side.patch(body, step)
         check(fleet.cluster("c1"), side, body)
         seen.append((fleet.cluster("c1").get(key_of(body)), side.pods()))
+    numbers = [(live.generation, int(live.resource_version)) for live, _ in seen]
+    assert numbers == sorted(numbers)
     return seen
 
 
