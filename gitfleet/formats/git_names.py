@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable, Set
 
 from gitfleet.errors import BadInput
 from gitfleet.formats.texts import FormatsText
@@ -76,6 +77,23 @@ def is_path(path: str) -> bool:
         return bool(check_path(path))
     except BadInput:
         return False
+
+
+def check_paths(written: Set[str], linked: Set[str], removed: Iterable[str]) -> None:
+    """Check the paths of one commit: files with new bytes, files of known blobs, and what is removed (a folder may end
+    in a slash; "" is the whole tree)."""
+    files = (*written, *linked)
+    for path in (*files, *(path.removesuffix("/") for path in removed if path)):
+        check_path(path)
+    if both := written & linked:
+        raise BadInput(FormatsText.PATH_WRITTEN_AND_LINKED(path=min(both)))
+    taken = {*files}
+    for path in files:
+        folder = path
+        while "/" in folder:
+            folder = folder.rsplit("/", 1)[0]
+            if folder in taken:
+                raise BadInput(FormatsText.PATH_FILE_AND_FOLDER(path=folder, below=path))
 
 
 def check_line(text: str, label: str) -> str:

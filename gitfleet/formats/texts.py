@@ -83,6 +83,8 @@ class FormatsText(FaultTable):
         "the number is larger than 64-bit floating point can hold; quote it if a string is meant"
     )
     PATH_CANNOT_WRITTEN_GIT = "The path {path!r} cannot be written to git."
+    PATH_FILE_AND_FOLDER = "The path {path!r} would be a file and, for {below!r}, a folder."
+    PATH_WRITTEN_AND_LINKED = "A path is both written and linked: {path!r}."
     RESOLVE_REVISION_ID_FIRST = "Resolve the revision to an id first."
     SAYS_NOT_SHOWN = "what it says is not shown, since it repeats a value of a Secret"
     TEXT_PREFIX_THREE_QUOTES = "a text has a prefix or three quotes; write it in single quotes"

@@ -346,13 +346,7 @@ def _check(change: BranchChange) -> None:
         raise BadInput("The time of a commit must have a time zone.")
     if any(entry.mode not in ("100644", "100755") for entry in change.link.values()):
         raise BadInput("Only plain files may be linked: no symlinks, no submodules.")
-    written = [*change.write, *change.link]
-    for path in (*written, *(path.removesuffix("/") for path in change.remove if path)):
-        names.check_path(path)
-    taken = set(written)
-    folders = {path[:at] for path in written for at, sign in enumerate(path) if sign == "/"}
-    if len(taken) < len(written) or taken & folders:
-        raise BadInput(f"A path is written twice, or as a file and a folder: {sorted(taken & folders)}.")
+    names.check_paths(change.write.keys(), change.link.keys(), change.remove)
 
 
 def _as_bytes(data: bytes | str) -> bytes:

@@ -56,25 +56,11 @@ def compose_message(change: BranchChange, tree: str) -> bytes:
 def check_change(change: BranchChange) -> None:
     """BadInput unless every path, link, id and name of the change may go into a repository."""
     names.check_branch(change.branch)
-    written = [*change.write, *change.link]
-    for path in written:
-        names.check_path(path)
-    for path in change.remove:
-        if path:  # "" is the whole tree
-            names.check_path(path.removesuffix("/"))
+    names.check_paths(change.write.keys(), change.link.keys(), change.remove)
     for path, entry in change.link.items():
         names.check_object_id(entry.oid)
         if entry.mode not in _FILE_MODES:
             raise BadInput(GitText.LINK_MODE(path=path, mode=entry.mode), hint=GitText.LINK_PLAIN_FILES())
-    taken = set(written)
-    if len(taken) < len(written):
-        raise BadInput(GitText.PATH_WRITTEN_AND_LINKED(path=min(set(change.write) & set(change.link))))
-    for path in written:
-        folder = path
-        while "/" in folder:
-            folder = folder.rsplit("/", 1)[0]
-            if folder in taken:
-                raise BadInput(GitText.PATH_FILE_AND_FOLDER(path=folder, below=path))
 
 
 def _tree(change: BranchChange) -> list[bytes]:

@@ -119,8 +119,6 @@ class GitText(TextTable):
     OBJECT_NOT_AS_ID = "the object {oid} is not what its id says"
     OBJECT_UNSOUND = "an object of it is unsound"
     OBJECT_UNSOUND_AS = "its object {oid} is unsound ({problem})"
-    PATH_FILE_AND_FOLDER = "The path {path!r} would be a file and, for {below!r}, a folder."
-    PATH_WRITTEN_AND_LINKED = "A path is both written and linked: {path!r}."
     PROTOCOL_NOT_ALLOWED = "{doing} would use a protocol that is not allowed: {reported}"
     PUSHING = "Pushing to {shown}"
     PUSH_REFUSED = "{shown} refused the push to branch {branch}: {reported}"
