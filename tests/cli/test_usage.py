@@ -207,12 +207,7 @@ def test_an_interrupt_is_130(gitfleet: Shell, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(
-    ("line", "offered"),
-    [
-        ("gitfleet pl", ["plan"]),
-        ("gitfleet plan --det", ["--detailed-exitcode"]),
-        ("gitfleet plan --clusters s", ["simulated"]),
-    ],
+    ("line", "offered"), [("gitfleet pl", ["plan"]), ("gitfleet plan --clusters s", ["simulated"])]
 )
 def test_completion_in_bash(line: str, offered: list[str]) -> None:
     environment = {**os.environ, "_GITFLEET_COMPLETE": "bash_complete", "COMP_WORDS": line}

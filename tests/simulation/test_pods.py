@@ -148,14 +148,6 @@ def test_a_change_without_new_pods_takes_its_time_where_nothing_is_held() -> Non
     assert (lab.side.counts(web), len(lab.side.pods())) == ((2, 2, 2, 2), 2)
 
 
-def test_a_bad_workload_can_be_scaled_to_nothing() -> None:
-    lab, web = Lab(), make.deployment("app", "web", "web:bad", 2)
-    lab.side.apply(web)
-    assert lab.side.at_rest(web) == (2, 0, 2, 0)
-    assert lab.side.changed(web, {"replicas": 0}) == (0, 0, 0, 0)
-    assert lab.verdict(web) is Availability.AVAILABLE
-
-
 def test_pods_of_a_daemon_set_are_on_nodes() -> None:
     lab, agent = Lab(nodes=2), make.daemon_set("app", "agent", "web:1")
     lab.side.apply(agent)
