@@ -29,6 +29,7 @@ from gitfleet.formats.json_values import section
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Delete, Keep, KeepCode, Operation, Release
+from gitfleet.model.removals import ClusterGate
 
 _MOST_NAMED: Final = 3
 _LONGEST_NAME: Final = 100
@@ -67,7 +68,7 @@ def _prune(entry: InventoryEntry, claims: Claims, contents: Contents) -> Operati
 
 
 def _in_use(entry: InventoryEntry, live: LiveObject, claims: Claims, contents: Contents) -> Keep | None:
-    user = contents.user(entry)
+    user = contents.user(entry, claims.request.gate)
     if user is None:
         return None
     code = KeepCode.REMOVAL_HELD if user.is_held else KeepCode.NAMESPACE_IN_USE
@@ -262,7 +263,8 @@ class Contents:
     _places: dict[Identity, Place] = field(default_factory=dict)
     _entries: dict[Place, list[InventoryEntry]] = field(default_factory=dict)
     _contents: dict[Place, list[InventoryEntry]] = field(default_factory=dict)
-    _users: dict[Place, set[_User]] = field(default_factory=dict)
+    _staying: dict[Place, PlacementKey] = field(default_factory=dict)
+    """The first placement of which anything stays in a place."""
     verdicts: dict[Identity, Operation | None] = field(default_factory=dict)
 
     @classmethod
@@ -279,11 +281,10 @@ class Contents:
         for identity, entry in claims.entries.items():
             for place in made._around(identity):
                 made._contents.setdefault(place, []).append(entry)
-                if not entry.is_protected and claims.request.gate.permit(identity) is None:
-                    made._users.setdefault(place, set()).add(_User(True, entry.placement))
         for identity, placement in claims.staying.items():
             for place in made._around(identity):
-                made._users.setdefault(place, set()).add(_User(False, placement))
+                if made._staying.setdefault(place, placement) != placement:
+                    made._staying[place] = min(made._staying[place], placement)
         return made
 
     def within(self, outer: InventoryEntry) -> Sequence[InventoryEntry]:
@@ -294,9 +295,14 @@ class Contents:
         """Whether an object is deleted with an entry's object, whoever has it."""
         return self._places.get(outer.key.identity) in (identity[2], identity[:2])
 
-    def user(self, outer: InventoryEntry) -> _User | None:
+    def user(self, outer: InventoryEntry, gate: ClusterGate) -> _User | None:
         """The first placement for which something in an entry's object stays, or else of which something is held."""
-        return min(self._users.get(self._places.get(outer.key.identity, ""), ()), default=None)
+        staying = self._staying.get(self._places.get(outer.key.identity, ""))
+        if staying is not None:
+            return _User(False, staying)
+        inner = (entry for entry in self.within(outer) if not entry.is_protected)
+        held = (_User(True, entry.placement) for entry in inner if gate.permit(entry.key.identity) is None)
+        return min(held, default=None)
 
     def around(self, entry: InventoryEntry) -> Sequence[InventoryEntry]:
         """The entries whose objects take an entry's object along."""

@@ -53,53 +53,59 @@ class OrphansRequest:
 
 @dataclass(frozen=True, slots=True)
 class OrphansMemo:
-    """What the pass before saw of the fleet and of each cluster on which it found no orphan."""
+    """What the pass before saw of the fleet and of each cluster, and the objects of it that nothing wants there."""
 
     facts: tuple[object, ...] = ()
-    without: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
+    unwanted: Mapping[str, tuple[tuple[object, ...], tuple[InventoryEntry, ...]]] = field(default_factory=dict)
 
 
 def orphans_of(request: OrphansRequest, memo: OrphansMemo) -> tuple[tuple[Orphan, ...], OrphansMemo]:
     """All orphans, by cluster and object. Objects that must be kept, and those that are abandoned, are none: they are
-    released. A cluster without orphans is looked at again once anything is known, owned or wanted otherwise there."""
+    released. What is unwanted on a cluster is found again once anything is known, owned or wanted otherwise there."""
     state, wants = request.state, request.state.wanted
     keepers = {k for k, r in state.placements.items() if r.placement.strategy.delete_propagation_policy.keeps_objects}
     facts = frozenset(state.placements), frozenset(wants.placements), keepers
-    previous = memo.without if facts == memo.facts else {}
-    orphans, without = list[Orphan](), dict[str, tuple[object, ...]]()
+    previous = memo.unwanted if facts == memo.facts else {}
+    unwanted: dict[str, tuple[tuple[object, ...], tuple[InventoryEntry, ...]]] = {}
     for name, owned in state.inventory.items():
         seen = owned, state.clusters.get(name), wants.on(name), wants.later_on(name)
-        last = previous.get(name)
-        if last is None or any(old is not new for old, new in zip(last, seen, strict=True)):
-            on_cluster = tuple(_on_cluster(name, owned, request))
-            orphans += on_cluster
-            if on_cluster:
-                continue
-        without[name] = seen
-    return tuple(orphans), OrphansMemo(facts, without)
+        last, entries = previous.get(name, ((None,) * len(seen), ()))
+        if any(old is not new for old, new in zip(last, seen, strict=True)):
+            entries = tuple(_unwanted(name, owned, state))
+        unwanted[name] = seen, entries
+    orphans = (
+        Orphan(name, entry.placement, entry.key, _kind_of(name, entry, request))
+        for name, (_, entries) in unwanted.items()
+        for entry in entries
+    )
+    return tuple(orphans), OrphansMemo(facts, unwanted)
 
 
-def _on_cluster(name: str, owned: Inventory, request: OrphansRequest) -> Iterator[Orphan]:
-    cluster, wants = request.state.clusters.get(name), request.state.wanted
+def _unwanted(name: str, owned: Inventory, state: FleetState) -> Iterator[InventoryEntry]:
+    cluster, wants = state.clusters.get(name), state.wanted
     leaves = cluster is not None and cluster.deleting is not None
-    if leaves and request.state.clusters[name].delete_propagation_policy.keeps_objects:
+    if cluster is not None and leaves and cluster.delete_propagation_policy.keeps_objects:
         return
-    for key, entry in owned.items():
-        owner, identity = entry.placement, key.identity
-        record = request.state.placements.get(owner)
+    for entry in owned.values():
+        owner, identity = entry.placement, entry.key.identity
+        record = state.placements.get(owner)
         if record is None or entry.is_protected:
             continue
-        if leaves:
-            yield Orphan(name, owner, key, OrphanKind.LEAVING)
-        elif not wants.wants(owner, name, identity) and wants.taker(owner, name, identity) is None:
-            is_picked = name in wants.placements[owner]
-            if is_picked or not record.placement.strategy.delete_propagation_policy.keeps_objects:
-                yield Orphan(name, owner, key, _kind_of(name, entry, is_picked=is_picked, request=request))
+        if not leaves:
+            if wants.wants(owner, name, identity) or wants.taker(owner, name, identity) is not None:
+                continue
+            keeps = record.placement.strategy.delete_propagation_policy.keeps_objects
+            if keeps and name not in wants.placements[owner]:
+                continue
+        yield entry
 
 
-def _kind_of(cluster: str, entry: InventoryEntry, *, is_picked: bool, request: OrphansRequest) -> OrphanKind:
+def _kind_of(cluster: str, entry: InventoryEntry, request: OrphansRequest) -> OrphanKind:
     owner, identity, wants = entry.placement, entry.key.identity, request.state.wanted
-    if is_picked:
+    member = request.state.clusters.get(cluster)
+    if member is not None and member.deleting is not None:
+        return OrphanKind.LEAVING
+    if cluster in wants.placements[owner]:
         is_newer = identity in request.newest(owner, cluster)
         has_new_name = _has_new_hash(identity, wants.of(owner, cluster) or ())
         is_requested = is_newer or has_new_name or entry.step is not None
