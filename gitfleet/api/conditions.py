@@ -187,6 +187,12 @@ def is_true(conditions: Iterable[Condition], type_: str, *, generation: int | No
     return condition is not None and condition.status is Status.TRUE
 
 
+def message_of(conditions: Iterable[Condition], type_: str) -> str:
+    """What the condition of a type says; "" without one."""
+    condition = find_condition(conditions, type_)
+    return condition.message if condition is not None else ""
+
+
 def type_of(kind: str, type_: str) -> str:
     """The type of a placement's own condition: ClusterResourcePlacementScheduled, ResourcePlacementScheduled, ..."""
     return f"{kind}{type_}"

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Annotated, Final
 
 from gitfleet.api.annotations import At, Default, Inline
-from gitfleet.api.conditions import Conditions, find_condition
+from gitfleet.api.conditions import Conditions, find_condition, message_of
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.layout import document
 from gitfleet.api.metrics import MetricTemplate
@@ -244,6 +244,11 @@ class ClusterRolloutStatus:
     def telling(self) -> WorkloadConditionType:
         """The condition that says what its state waits for, or why it ended."""
         return TELLING[self.batch_rolling_state or self.rolling_state]
+
+    @property
+    def message(self) -> str:
+        """What that condition says."""
+        return message_of(self.conditions, self.telling)
 
 
 MIXED = "mixed"

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from gitfleet.api.clusters import AgentStatus, MemberCluster
-from gitfleet.api.conditions import MemberConditionType, Status, find_condition
+from gitfleet.api.conditions import MemberConditionType, Status, find_condition, is_true
 from gitfleet.schedule.texts import ScheduleText
 
 HEARTBEAT_TIMEOUT = timedelta(minutes=5)
@@ -47,8 +47,7 @@ def eligibility_of(cluster: MemberCluster, now: datetime) -> TimedEligibility:
     agent = cluster.status.agent
     if agent is None:
         return TimedEligibility(Eligibility.NOT_ONLINE)
-    joined = find_condition(agent.conditions, MemberConditionType.JOINED)
-    if joined is None or joined.status is not Status.TRUE:
+    if not is_true(agent.conditions, MemberConditionType.JOINED):
         return TimedEligibility(Eligibility.NOT_JOINED)
     heartbeat = agent.last_received_heartbeat
     healthy = find_condition(agent.conditions, MemberConditionType.HEALTHY)

@@ -11,7 +11,6 @@
     cluster_progress, observed_snapshot, unmet_count, has_overrides      what a placement's conditions are made of
     restored_state, waiting_eviction                        warnings among the faults of a commit
     ClusterState, cluster_state, joined_condition, health_condition     what is said of a cluster
-    telling_condition                                       what a workload rollout waits for
     SCHEDULED, steps_of(type), one_line(text, limit)                    the words in which it is said
 
 Source: contracts.md §5; kubefleet.md §9; decision D23.
@@ -32,7 +31,6 @@ from gitfleet.status.failures import faults_of, waiting_eviction, with_failures
 from gitfleet.status.holds import restored_state, with_holds
 from gitfleet.status.occurrences import occurrence_of
 from gitfleet.status.records import scheduled_condition, with_condition, with_conditions, with_kept, with_schedule
-from gitfleet.status.rollout_events import telling_condition
 from gitfleet.status.vocabulary import SCHEDULED, steps_of
 
 __all__ = [
@@ -57,7 +55,6 @@ __all__ = [
     "scheduled_condition",
     "sentence",
     "steps_of",
-    "telling_condition",
     "unmet_count",
     "waiting_eviction",
     "with_condition",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.conditions import Condition, MemberConditionType, Status, find_condition
+from gitfleet.api.conditions import Condition, MemberConditionType, Status, find_condition, is_true
 from gitfleet.status.texts import StatusText
 
 
@@ -28,9 +28,8 @@ def cluster_state(cluster: MemberCluster) -> ClusterState:
     joined = joined_condition(cluster)
     if joined is not None and joined.status is not Status.TRUE:
         return ClusterState.NOT_JOINED
-    healthy = health_condition(cluster)
-    good = healthy is not None and healthy.status is Status.TRUE
-    return ClusterState.HEALTHY if good else ClusterState.UNHEALTHY
+    is_healthy = is_true(cluster.status.agent.conditions, MemberConditionType.HEALTHY)
+    return ClusterState.HEALTHY if is_healthy else ClusterState.UNHEALTHY
 
 
 def joined_condition(cluster: MemberCluster) -> Condition | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from gitfleet.api.conditions import Condition, Status, find_condition
+from gitfleet.api.conditions import Status, find_condition
 from gitfleet.api.objects import JsonValue
 from gitfleet.api.workload_records import (
     BatchState,
@@ -55,11 +55,6 @@ def awaits_a_person(status: ClusterRolloutStatus) -> str:
     return paused.message or paused.reason if paused is not None and paused.status is Status.TRUE else ""
 
 
-def telling_condition(status: ClusterRolloutStatus) -> Condition | None:
-    """The condition that says what a rollout does or waits for on a cluster, or why it ended there."""
-    return find_condition(status.conditions, status.telling)
-
-
 def rollout_sentence(event: Event) -> str:
     """A `workloadRollout` event in words; batches count from 1."""
     fields = event.fields
@@ -83,5 +78,5 @@ def _fields(record: RolloutRecord, status: ClusterRolloutStatus) -> Mapping[str,
     if batch is not None:
         batches = record.rollout_plan.number_of_batches
         fields |= {"batchState": batch.value, "currentBatch": status.current_batch, "batches": batches}
-    condition = telling_condition(status) if status.rolling_state in _WHY_IT_ENDS else None
-    return {**fields, **({"message": condition.message} if condition is not None and condition.message else {})}
+    why = status.message if status.rolling_state in _WHY_IT_ENDS else ""
+    return {**fields, **({"message": why} if why else {})}

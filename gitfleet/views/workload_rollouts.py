@@ -25,7 +25,6 @@ from gitfleet.api.workload_rollouts import ROLLOUTS
 from gitfleet.formats.sentences import and_more, counted
 from gitfleet.formats.times import time_text
 from gitfleet.state import StateReader
-from gitfleet.status import object_reference, telling_condition
 from gitfleet.views.tables import NONE
 from gitfleet.views.texts import ViewsText
 from gitfleet.workload import batch_sizes
@@ -101,8 +100,7 @@ class RolloutProgress:
     @property
     def message(self) -> str:
         """What it waits for, or why it ended, as its condition says; "" where none does."""
-        condition = telling_condition(self.status)
-        return condition.message if condition is not None else ""
+        return self.status.message
 
     def lines(self) -> Iterator[str]:
         """All of it in lines, the first one the cluster, those below two to the right."""

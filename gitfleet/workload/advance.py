@@ -18,7 +18,6 @@ from gitfleet.workload.cases import Advanced
 from gitfleet.workload.finding import named_by, placement_of
 from gitfleet.workload.lookup import Lookup, Request, record_of
 from gitfleet.workload.on_cluster import on_cluster
-from gitfleet.workload.phases import message_of, phase_of
 from gitfleet.workload.seam import Advance
 from gitfleet.workload.texts import WorkloadText
 
@@ -114,8 +113,7 @@ def _sentences(key: NamespacedName, waits: Iterable[tuple[str, str]]) -> Iterato
 
 
 def _ending(status: ClusterRolloutStatus) -> str:
-    why = message_of(status, phase_of(status.rolling_state, status.batch_rolling_state))
-    return WorkloadText.FAILED_CHANGE_TARGET(why=why)
+    return WorkloadText.FAILED_CHANGE_TARGET(why=status.message)
 
 
 def _is_through(advanced: Advanced) -> bool:

@@ -12,7 +12,7 @@ from datetime import datetime
 from enum import Enum, StrEnum
 from typing import Final
 
-from gitfleet.api.conditions import Condition, Conditions, Status, find_condition, set_condition
+from gitfleet.api.conditions import Condition, Conditions, Status, find_condition, message_of, set_condition
 from gitfleet.api.workload_records import (
     TELLING,
     BatchState,
@@ -162,7 +162,7 @@ def entered(
         conditions = ()
     elif TYPES[previous] is not TYPES[phase]:
         conditions = _said(conditions, TYPES[previous], Status.TRUE, WorkloadReason.DONE, "", now)
-    why = why or (message_of(status, previous) if previous in LETTING_GO else "")
+    why = why or (message_of(status.conditions, TYPES[previous]) if previous in LETTING_GO else "")
     status_of = Status.TRUE if phase in _ENDS else Status.UNKNOWN
     return replace(status, conditions=_said(conditions, TYPES[phase], status_of, reason, why, now))
 
@@ -179,12 +179,6 @@ def waiting(
         paused_status = Status.TRUE if paused else Status.FALSE
         conditions = _said(conditions, _T.BATCH_PAUSED, paused_status, reason, waits if paused else "", now)
     return status if conditions == status.conditions else replace(status, conditions=conditions)
-
-
-def message_of(status: ClusterRolloutStatus, phase: Phase) -> str:
-    """What the condition of a phase says."""
-    condition = find_condition(status.conditions, TYPES[phase])
-    return condition.message if condition is not None else ""
 
 
 def _said(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gitfleet.api.conditions import Status, find_condition
+from gitfleet.api.conditions import Status, message_of
 from gitfleet.api.runs import RunConditionType, RunReason, RunRecord, RunStatus, StageStatus
 from gitfleet.api.staged import RunState, Stage
 from gitfleet.errors import BadInput, RetryLater
@@ -129,8 +129,7 @@ def _rolled_back(request: RunRequest, record: PlacementRecord) -> RunStep:
         # One stage after the other, as on the way forward.
         stages.append(revert_clusters(work, spec, stage, record) if is_reverted(work, stages) else stage)
     status = replace(status, stages=tuple(reversed(stages)))
-    progressing = find_condition(status.conditions, RunConditionType.PROGRESSING)
-    work.message = progressing.message if progressing is not None else ""
+    work.message = message_of(status.conditions, RunConditionType.PROGRESSING)
     if is_reverted(work, status.stages):
         message = f"{work.message}; {reverted_text(status.stages)}"
         status = after_events(status, [RunEvent.ABORT], message, work.now)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final, assert_never
 
-from gitfleet.api.conditions import APPROVED, Conditions, Status, find_condition
+from gitfleet.api.conditions import APPROVED, Status, find_condition, message_of
 from gitfleet.api.runs import ApprovalRequest, ClusterUpdate, RunConditionType, RunRecord, StageStatus, TaskStatus
 from gitfleet.api.stage_tasks import TaskType
 from gitfleet.api.staged import RunState, Stage
@@ -39,12 +39,12 @@ OVER: Final = (
 def waits_of(run: RunRecord, requests: Requests, now: datetime) -> tuple[str, ...]:
     """What an unfinished run waits for by its record, with absolute times; nothing for one that is over or goes on.
     What one pass alone knows, such as clusters that do not answer, is not among it."""
-    name, message = str(run.key), _message(run.status.conditions, RunConditionType.PROGRESSING)
+    name, message = str(run.key), message_of(run.status.conditions, RunConditionType.PROGRESSING)
     match run_phase(run.status):
         case RunPhase.REFUSED | RunPhase.FAILED | RunPhase.SUCCEEDED:
             return ()
         case RunPhase.NEW:
-            why = _message(run.status.conditions, RunConditionType.INITIALIZED)
+            why = message_of(run.status.conditions, RunConditionType.INITIALIZED)
             return (f"run {name} waits: {why}",) if why else ()
         case RunPhase.INITIALIZED if run.state is RunState.INITIALIZE:
             return (INITIALIZED_WAIT.format(name),)
@@ -137,7 +137,7 @@ def _waits_in(run: RunRecord, spec: Stage, stage: StageStatus, requests: Request
                 if task.wait_seconds is not None:
                     yield timed_wait(name, stage.name, timed_end(stage, task.wait_seconds, now))
             case TaskType.ANALYSIS:
-                yield analysis_wait(name, stage.name, _message(status.conditions, RunConditionType.ANALYSIS_RUNNING))
+                yield analysis_wait(name, stage.name, message_of(status.conditions, RunConditionType.ANALYSIS_RUNNING))
             case TaskType.APPROVAL:
                 request = requests.get(NamespacedName(run.key.namespace, status.approval_request_name))
                 if request is not None:
@@ -146,11 +146,6 @@ def _waits_in(run: RunRecord, spec: Stage, stage: StageStatus, requests: Request
                     yield approval_wait(name, side, stage.name, request.key, why)
             case _:
                 assert_never(task.type)
-
-
-def _message(conditions: Conditions, type_: RunConditionType) -> str:
-    condition = find_condition(conditions, type_)
-    return condition.message if condition is not None else ""
 
 
 def is_over(task: TaskStatus) -> bool:
