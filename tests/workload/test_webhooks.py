@@ -55,10 +55,6 @@ def again(given: RolloutRecord, asked: Asked, outcome: WebhookOutcome, message: 
     return ask(given, status, PRE, answer(asked, outcome, message), NOW + timedelta(seconds=seconds))
 
 
-def test_without_webhooks_nothing_is_asked() -> None:
-    assert ask(record(), STATUS, PRE, {}, NOW) == Asked(statuses=(), passed=True)
-
-
 def test_only_those_of_the_phase_are_asked_and_with_what() -> None:
     own = {"replicas": 1, "batchRolloutWebhooks": [hook(name="own", url="http://own.example")]}
     mine, after = hook(metadata={"team": "a"}, timeout="3s", expectedStatus=[202]), hook(type=POST.value, name="after")
