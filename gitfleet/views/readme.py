@@ -23,7 +23,7 @@ from gitfleet.views.freezes import views_of
 from gitfleet.views.holds import hold_document, hold_sentence, how_to_approve, not_counted, reason_sentence
 from gitfleet.views.markdown import code_span, fault_line, link, rest_lines, table_lines
 from gitfleet.views.models import ClusterView
-from gitfleet.views.overview import WaitingFor, is_complete, placements_of
+from gitfleet.views.overview import is_complete, placement_rows
 from gitfleet.views.page_sections import answer_lines, quarantine_lines, request_lines, rollout_section, run_lines
 from gitfleet.views.texts import ViewsText
 
@@ -133,18 +133,7 @@ def _placements(state: FleetState, now: datetime) -> list[str]:
     if not state.placements:
         return []
     complete = sum(map(is_complete, state.placements.values()))
-    rows = [
-        (
-            link(str(shown.key), paths.placement_path(shown.key)),
-            shown.type,
-            f"{shown.scheduled}{'' if shown.met else ', unmet'}",
-            f"{shown.rolled_out}/{shown.scheduled}",
-            f"{shown.summary.available}/{shown.summary.picked}",
-            shown.summary.latest_index or "-",
-            _waiting_cell(shown.waiting) if shown.waiting else "",
-        )
-        for shown in islice(placements_of(state, now), MOST_ROWS)
-    ]
+    rows = islice(placement_rows(state, now), MOST_ROWS)
     columns = ("Placement", "Type", "Scheduled", "Rolled out", "Available", "Snapshot", "Waiting for")
     return [
         f"## Placements: {complete} complete, {len(state.placements) - complete} not",
@@ -152,11 +141,6 @@ def _placements(state: FleetState, now: datetime) -> list[str]:
         *table_lines(columns, rows),
         *rest_lines(len(state.placements), MOST_ROWS, "placements"),
     ]
-
-
-def _waiting_cell(waiting: WaitingFor) -> str:
-    place = f"{code_span(waiting.cluster)} " if waiting.cluster else ""
-    return f"{place}{code_span(waiting.reason)}{and_more(waiting.further)}"
 
 
 def _evictions(views: list[EvictionView]) -> list[str]:
