@@ -25,6 +25,7 @@ from gitfleet.api.workload_rollouts import ROLLOUTS
 from gitfleet.formats.sentences import and_more, counted
 from gitfleet.formats.times import time_text
 from gitfleet.state import StateReader
+from gitfleet.status import object_reference
 from gitfleet.views.tables import NONE
 from gitfleet.views.texts import ViewsText
 from gitfleet.workload import batch_sizes
