@@ -306,6 +306,7 @@ def test_one_that_raises_harms_nobody_else() -> None:
     )
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # what it does on purpose
 def test_one_that_ends_its_process_ends_only_its_call() -> None:
     bad, good = Scripted(raising(SystemExit(3))), Scripted(telling(b="2"))
     gathered = collector(core=Scripted(telling(a="1")), bad=bad, good=good).gather(START, PERIOD)
