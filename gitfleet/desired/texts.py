@@ -143,6 +143,7 @@ class DesiredText(FaultTable):
         "overrides nothing, since {key} is written in {version}; write that, and its fields"
     )
     OVERRIDES_NO_OBJECT = "overrides nothing, since no {kind} has this name; {hint}"
+    PATCHES_MISSING_FIELD = "{key} has no such field in git ({origin}), if only on API servers that fill it in; add the field as a whole, or remove this patch"
     PAYLOAD_NEEDS_NAMESPACE = "is required, since {kind} is a namespaced kind; add it, or give the whole folder one with spec.namespace in its {folder_file} (createNamespace: true makes the Namespace, too)"
     PINNED_ALREADY_REMOVE_ONE_TWO = "is pinned by {origin} already; remove one of the two"
     QUERY_NOTHING_GIVES = "has a query ({origin}) with {name}, which nothing gives; {hint}"

@@ -30,7 +30,7 @@ from gitfleet.desired.checks.kinds import (
     version_warnings,
 )
 from gitfleet.desired.checks.metrics import metric_refusals
-from gitfleet.desired.checks.overrides import override_refusals
+from gitfleet.desired.checks.overrides import override_refusals, patch_errors
 from gitfleet.desired.checks.placing import (
     denied_payload,
     denied_selectors,
@@ -71,7 +71,7 @@ REFUSALS: Final[tuple[Rule, ...]] = (
     timeout_refusals,
 )
 NOT_PLACED: Final[tuple[Rule, ...]] = (missing_namespaces, denied_payload)
-ERRORS: Final[tuple[Rule, ...]] = (missing_connections, dependency_errors)
+ERRORS: Final[tuple[Rule, ...]] = (patch_errors, missing_connections, dependency_errors)
 WARNINGS: Final[tuple[Rule, ...]] = (
     budget_warnings,
     config_kind_warnings,
