@@ -27,8 +27,8 @@ from gitfleet.simulation.refusals import invalid, untyped
 
 @dataclass(slots=True)
 class Stored:
-    """One object as shown now, and its controllers: `done` (a pause or a partition may keep it in the middle), `first`
-    until they once were, and `due` when something changes by itself next.
+    """One object as shown now, and its controllers: `done`, `first` until they once were, `due` when something changes
+    by itself next, and `halted` where they are done though a pause or a partition keeps the object in the middle.
 
     `content` is what owners can own of the object, kept until the next write; `workload` are the pods of a workload.
     """
@@ -37,6 +37,7 @@ class Stored:
     done: bool = False
     first: bool = True
     due: datetime | None = None
+    halted: bool = False
     content: JsonObject | None = None
     workload: Workload | None = None
 

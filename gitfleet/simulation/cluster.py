@@ -59,7 +59,7 @@ class CrashPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterEvent:
-    """Something on a cluster: `what` is apply, delete or patch (by hand); `ok` False is a refusal."""
+    """Something on a cluster: `what` is apply, delete, patch (by hand) or available; `ok` False is a refusal."""
 
     at: datetime
     cluster: str
@@ -101,6 +101,8 @@ class SimulatedCluster:
         self._lock = RLock()
         self._server = MemoryServer(name)
         self._server.make_namespaces(clock.now())
+        if listener is not None:
+            self._server.on_settled = lambda key, at: self._emit("available", key, at=at)
         self._choose_rules()
         self.describe(self._labels, ClusterStatus())
 

@@ -56,8 +56,14 @@ def go_on(stored: Stored, around: Surroundings) -> JsonObject:
     return statuses.reconciled(key.group_kind, body, progress, reports=True)
 
 
+def is_available(stored: Stored) -> bool:
+    """Whether the object is done, and not kept in the middle by a pause or a partition."""
+    return stored.done and not stored.halted
+
+
 def _taken(stored: Stored, body: JsonObject, controlled: Controlled) -> JsonObject:
-    stored.workload, stored.due, stored.done = controlled.workload, controlled.due, controlled.settled
+    stored.workload, stored.due, stored.halted = controlled.workload, controlled.due, controlled.halted
+    stored.done = controlled.complete or controlled.halted
     metadata = _with_revision(body["metadata"], controlled.revision)
     return {**body, "metadata": metadata, "status": controlled.status}
 

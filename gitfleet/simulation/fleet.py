@@ -195,7 +195,7 @@ def _dump(cluster: SimulatedCluster) -> dict[str, Any]:
                 "first": stored.first,
                 "due": stored.due.isoformat() if stored.due else None,
                 "object": stored.live.body,
-                **({"pods": saved(stored.workload)} if stored.workload else {}),
+                **({"held": stored.halted, "pods": saved(stored.workload)} if stored.workload else {}),
             }
             for _, stored in sorted(server.objects.items())
         ],
@@ -207,7 +207,7 @@ def _stored(item: Mapping[str, Any]) -> Stored:
     due = datetime.fromisoformat(item["due"]) if item["due"] else None
     stored = Stored(LiveObject(key_of(body), body), done=bool(item["done"]), first=bool(item["first"]), due=due)
     if "pods" in item:
-        stored.workload = loaded(item["pods"])
+        stored.halted, stored.workload = bool(item["held"]), loaded(item["pods"])
     return stored
 
 

@@ -7,7 +7,7 @@ HTTP side. Time passes only by `pass_time`. One thread at a time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from heapq import heappop, heappush
 from typing import Any, Final
@@ -64,6 +64,8 @@ class MemoryServer:
         self.kubernetes_version = ""
         self.changed = False
         """Whether anything was written since somebody set this to False."""
+        self.on_settled: Callable[[ObjectKey, datetime], None] | None = None
+        """Called when an object becomes available, with the moment at which it did."""
         self.version = 0
         self.objects: dict[Identity, Stored] = {}
         self._custom: dict[GroupKind, kinds.Kind] = {}
@@ -309,6 +311,8 @@ class MemoryServer:
         body = controllers.go_on(stored, self._around(at))
         self._expect(stored)
         self._show(stored, LiveObject(stored.live.key, self._next(body)))
+        if self.on_settled is not None and controllers.is_available(stored):
+            self.on_settled(stored.live.key, at)
 
     def _expect(self, stored: Stored) -> None:
         if stored.due is not None:

@@ -16,7 +16,7 @@ from gitfleet.model.observations import Availability
 from gitfleet.observe import availability_of
 from gitfleet.ports.transport import Request
 from gitfleet.simulation.clock import ManualClock
-from gitfleet.simulation.cluster import SimulatedCluster
+from gitfleet.simulation.cluster import ClusterEvent, SimulatedCluster
 from gitfleet.simulation.fleet import SimulatedFleet
 from gitfleet.simulation.pods.model import MOST_PODS, share
 from gitfleet.simulation.refusals import Refused
@@ -45,7 +45,8 @@ class Lab:
 
     def __init__(self, *rules: ClusterRule, nodes: int = 3) -> None:
         self.clock = ManualClock()
-        self.cluster = SimulatedCluster("c1", self.clock, rules=(*rules, BAD, SLOW))
+        self.heard: list[ClusterEvent] = []
+        self.cluster = SimulatedCluster("c1", self.clock, rules=(*rules, BAD, SLOW), listener=self.heard.append)
         self.cluster.memory.nodes = nodes
         self.cluster.apply_by_hand(make.namespace("app"))
         self.side = Side(self.cluster, "app", wait=lambda: (self.clock.advance(5), None)[1], nodes=nodes)
@@ -84,6 +85,7 @@ def test_what_is_kept_in_the_middle_has_settled() -> None:
     lab, web = Lab(), make.deployment("app", "web", "web:1", 4)
     lab.side.apply(web)
     lab.side.at_rest(web)
+    lab.heard.clear()
     lab.side.changed(web, {"paused": True, **template("web:2")})
     lab.side.patch(web, {**HELD, **rolling(1, 0)})
     assert (lab.cluster.unavailable(), lab.cluster.next_change()) == (
@@ -93,8 +95,10 @@ def test_what_is_kept_in_the_middle_has_settled() -> None:
     lab.clock.advance(5)
     assert (lab.cluster.unavailable(), lab.cluster.next_change()) == ((), None)
     assert lab.verdict(web) is Availability.NOT_YET
+    assert "available" not in [event.what for event in lab.heard]
     lab.side.changed(web, {**RELEASED, **rolling("25%", "25%")})
     assert lab.verdict(web) is Availability.AVAILABLE
+    assert [event.what for event in lab.heard].count("available") == 1
 
 
 def test_a_batch_that_is_not_ready_has_not_settled() -> None:

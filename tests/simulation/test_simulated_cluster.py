@@ -390,3 +390,15 @@ def test_answers_never_change_after_they_were_given() -> None:
     lab.cluster.mutate(key_of(body), [{"op": "replace", "path": "/spec/replicas", "value": 7}])
     assert repr(first) == text
     assert lab.bench.must_see(key_of(body)).resource_version != first.resource_version
+
+
+def test_the_listener_hears_when_objects_become_available() -> None:
+    lab, body = Lab(), make.deployment("app", "web")
+    start = lab.clock.now()
+    lab.apply(body)
+    lab.clock.advance(60)
+    lab.client.observe([])
+    assert lab.heard == [
+        ClusterEvent(at=start, cluster="c1", what="apply", key=key_of(body)),
+        ClusterEvent(at=start + timedelta(seconds=5), cluster="c1", what="available", key=key_of(body)),
+    ]

@@ -56,12 +56,13 @@ def _controlled(group_kind: GroupKind, body: JsonObject, work: Work) -> Controll
         observed = _observed(work)
         if observed is None or observed > work.now:
             # Where no pod has to become ready, it is the controller that takes its time: it does all this only then.
-            return Controlled(before, body.get("status") or {}, settled=False, due=observed)
+            return Controlled(before, body.get("status") or {}, complete=False, halted=False, due=observed)
     generation = int((body.get("metadata") or {}).get("generation") or 0)
     status = {"observedGeneration": generation, **controller.status()}
-    settled = due is None and (complete or (may_halt and work.ready() == work.size))
+    complete = complete and due is None
+    halted = may_halt and not complete and due is None and work.ready() == work.size
     named = _named(body, status, work)
-    return Controlled(work.done(), named, settled=settled, due=due, revision=controller.revision)
+    return Controlled(work.done(), named, complete=complete, halted=halted, due=due, revision=controller.revision)
 
 
 def _observed(work: Work) -> datetime | None:

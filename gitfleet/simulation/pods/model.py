@@ -76,13 +76,14 @@ class Moment:
 
 
 class Controlled(NamedTuple):
-    """What controllers made of a workload: its pods and status, whether all is as the spec wants it, or as
-    a pause or a partition keeps it in the middle (`settled`), and when it changes next. `revision` is the number of the
-    newest content, where the kind writes it into the object and it is known."""
+    """What controllers made of a workload: its pods and status, whether all is as the spec wants it (`complete`),
+    whether nothing changes by itself any more though something keeps it in the middle (`halted`), and when it changes
+    next. `revision` is the number of the newest content, where the kind writes it into the object and it is known."""
 
     workload: Workload
     status: JsonObject
-    settled: bool
+    complete: bool
+    halted: bool
     due: datetime | None
     revision: int | None = None
 
