@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -92,28 +93,31 @@ def test_a_field_that_leaves_the_manifest_stays_while_it_is_left_alone() -> None
     assert seen(world) == (5, "web:2")
 
 
-def test_wrong_rules_are_errors_with_their_line() -> None:
+def wrong_rules(*rules: Mapping[str, Any]) -> list[tuple[int, str, str]]:
+    """Line, field and message of what is wrong with them."""
     world = World(rules=(QUICK,))
-    rules = [
+    world.commit(builders.fleet_config(ignoreDifferences=list(rules)))
+    world.reconcile()
+    return [(fault.line, fault.field, fault.message) for fault in world.state().faults]
+
+
+def test_wrong_rules_are_errors_with_their_line() -> None:
+    rule = "spec.ignoreDifferences"
+    needs = ApiText.NEEDS_JSONPOINTERS_MANAGERS()
+    assert wrong_rules({"kind": "Deployment"}) == [(7, f"{rule}[0].jsonPointers", needs)]
+    pointer = ApiText.MUST_JSON_POINTER_SPEC_REPLICAS()
+    manager = ApiText.MUST_NAME_ANOTHER_FIELD_MANAGER(field_manager="gitfleet", rollout_manager="gitfleet-rollout")
+    assert wrong_rules(
         {"kind": "Deployment"},
         {"jsonPointers": ["spec/replicas", "/metadata/name"], "managers": ["gitfleet", "gitfleet-rollout"]},
         {"jsonPointer": ["/spec/replicas"]},
-    ]
-    world.commit(builders.fleet_config(ignoreDifferences=rules))
-    world.reconcile()
-    rule = "spec.ignoreDifferences"
-    needs = ApiText.NEEDS_JSONPOINTERS_MANAGERS()
-    pointer = ApiText.MUST_JSON_POINTER_SPEC_REPLICAS()
-    manager = ApiText.MUST_NAME_ANOTHER_FIELD_MANAGER(field_manager="gitfleet", rollout_manager="gitfleet-rollout")
-    assert [(fault.line, fault.field, fault.message) for fault in world.state().faults] == [
-        (7, f"{rule}[0].jsonPointers", needs),
+    ) == [
         (9, f"{rule}[1].jsonPointers[0]", pointer),
         (10, f"{rule}[1].jsonPointers[1]", pointer),
         (12, f"{rule}[1].managers[0]", manager),
         (13, f"{rule}[1].managers[1]", manager),
         (14, f"{rule}[2].jsonPointer", ApiText.NOT_KNOWN_FIELD(hint=FormatsText.YOU_MEAN(near="jsonPointers"))),
-        (14, f"{rule}[2].jsonPointers", needs),
-    ]
+    ], "rules over several fields are judged once each field is sound"
 
 
 def test_diff_and_plan_show_nothing_of_it() -> None:
