@@ -6,14 +6,15 @@ Each function compares the version accepted last with the new one and gives ever
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Final
+from operator import attrgetter
+from typing import Any, Final
 
 from gitfleet.api import Break
 from gitfleet.api.annotations import below
-from gitfleet.api.placements import Placement, PlacementPolicy, PlacementType, Toleration
-from gitfleet.api.rollout_plans import RolloutBatch, RolloutPlan
+from gitfleet.api.placements import Placement
+from gitfleet.api.rollout_plans import RolloutPlan
 from gitfleet.api.runs import placement_of
 from gitfleet.api.staged import Approval, Eviction, RunState, StagedRun
 from gitfleet.api.workload_records import RolloutRecord
@@ -22,6 +23,7 @@ from gitfleet.desired.checks.commit import Commit, Refusal, noted
 from gitfleet.desired.history import rollout_of
 from gitfleet.desired.reading.files import ReadObject
 from gitfleet.desired.texts import DesiredText
+from gitfleet.formats.json_values import section
 from gitfleet.model.renames import rollout_under_name
 
 _RECREATE: Final = DesiredText.REMOVE_OBJECT_ONE_COMMIT_ADD()
@@ -36,113 +38,88 @@ _FORBIDDEN_STATES: Final = frozenset({
 def update_refusals(commit: Commit) -> Iterator[Refusal]:
     """Refuse such edits. A placement that is leaving does not limit another one of its name; one that is renamed in
     this commit is compared under the new name."""
-    for item in commit.objects.values():
-        yield from noted(item, _update_breaks(item, commit))
+    for kind, (accepted, breaks) in _RULES.items():
+        for item, new in commit.of(kind):
+            if (old := accepted(commit, new, item)) is not None:
+                yield from noted(item, breaks(old, new))
 
 
-def _update_breaks(item: ReadObject, commit: Commit) -> list[Break]:
-    accepted = commit.accepted
-    match item.value:
-        case Placement(key=key) as placement if record := accepted.placements.get(commit.renamed.get(key, key)):
-            return placement_update_breaks(record.placement, placement) if record.placement.deleting is None else []
-        case Eviction() as eviction if old := accepted.evictions.get(eviction.name):
-            return eviction_update_breaks(old, eviction)
-        case (RolloutTrait() | AppRollout()) as rollout if running := accepted.rollouts.get(rollout.key):
-            if isinstance(rollout, AppRollout) and rollout.placement in commit.renamed:
-                running = rollout_under_name(running, rollout.placement)
-            return rollout_update_breaks(running, rollout)
-        case (StagedRun() | Approval()) as value if previous := commit.history.previous(item.identity):
-            return _run_breaks(previous.value, value, commit)
-        case _:
-            return []
+def _placement(commit: Commit, new: Placement, _: ReadObject) -> Placement | None:
+    record = commit.accepted.placements.get(commit.renamed.get(new.key, new.key))
+    return None if record is None or record.placement.deleting else record.placement
 
 
-def _run_breaks(old: object, new: StagedRun | Approval, commit: Commit) -> list[Break]:
-    if isinstance(new, StagedRun) and isinstance(old, StagedRun):
-        if commit.renamed.get(placement_of(new)) == placement_of(old):
-            old = replace(old, placement_name=new.placement_name)
-        return run_update_breaks(old, new)
-    if isinstance(new, Approval) and isinstance(old, Approval):
-        return approval_update_breaks(old, new)
-    return []
+def _app_rollout(commit: Commit, new: AppRollout, _: ReadObject) -> RolloutRecord | None:
+    record = commit.accepted.rollouts.get(new.key)
+    return rollout_under_name(record, new.placement) if record and new.placement in commit.renamed else record
 
 
-def placement_update_breaks(old: Placement, new: Placement) -> list[Break]:
-    """Policy type and presence, tolerations, strategy type External, and the status's scope."""
-    breaks: list[Break] = []
-    if sentence := policy_update_break(old.policy, new.policy):
-        location = ("spec", "policy", "placementType") if new.policy else ("spec", "policy")
-        breaks.append((location, sentence))
-    elif removed_tolerations(old.effective_policy.tolerations, new.effective_policy.tolerations):
-        sentence = DesiredText.ONLY_GAIN_ITEMS(recreate=_RECREATE)
-        breaks.append((("spec", "policy", "tolerations"), sentence))
+def _previous(commit: Commit, _: object, item: ReadObject) -> Any:
+    previous = commit.history.previous(item.identity)
+    return None if previous is None else previous.value
+
+
+def _run(commit: Commit, new: StagedRun, item: ReadObject) -> StagedRun | None:
+    old: StagedRun | None = _previous(commit, new, item)
+    is_renamed = old is not None and commit.renamed.get(placement_of(new)) == placement_of(old)
+    return replace(old, placement_name=new.placement_name) if old is not None and is_renamed else old
+
+
+def placement_update_breaks(old: Placement, new: Placement) -> Iterator[Break]:
+    """Policy type and presence (none may become PickAll, and a policy that is there stays there: the CRD's own rule),
+    tolerations, strategy type External, and the status's scope."""
+    before, after = old.effective_policy, new.effective_policy
+    if old.policy and not new.policy:
+        sentence = DesiredText.CANNOT_REMOVED_ONCE_SET(before=before.placement_type, recreate=_RECREATE)
+        yield ("spec", "policy"), sentence
+    elif before.placement_type != after.placement_type:
+        types = {"before": before.placement_type, "after": after.placement_type}
+        yield ("spec", "policy", "placementType"), DesiredText.CANNOT_CHANGE_FROM(**types, recreate=_RECREATE)
+    elif not set(before.tolerations) <= set(after.tolerations):
+        yield ("spec", "policy", "tolerations"), DesiredText.ONLY_GAIN_ITEMS(recreate=_RECREATE)
     if old.strategy.external and not new.strategy.external:
         sentence = DesiredText.CANNOT_CHANGE_FROM(before="External", after="RollingUpdate", recreate=_RECREATE)
-        breaks.append((("spec", "strategy", "type"), sentence))
-    if old.status_reporting_scope != new.status_reporting_scope:
-        sentence = DesiredText.CANNOT_CHANGE_PUT_BACK(
-            status_reporting_scope=old.status_reporting_scope, recreate=_RECREATE
-        )
-        breaks.append((("spec", "statusReportingScope"), sentence))
-    return breaks
+        yield ("spec", "strategy", "type"), sentence
+    scope = old.status_reporting_scope
+    sentence = DesiredText.CANNOT_CHANGE_PUT_BACK(status_reporting_scope=scope, recreate=_RECREATE)
+    yield from _changed(sentence, old, new, statusReportingScope="status_reporting_scope")
 
 
-def policy_update_break(old: PlacementPolicy | None, new: PlacementPolicy | None) -> str | None:
-    """What forbids going from one policy to another: none may become PickAll, and a policy that is there stays there
-    (the CRD's own rule)."""
-    before = old.placement_type if old else PlacementType.PICK_ALL
-    after = new.placement_type if new else PlacementType.PICK_ALL
-    if old is not None and new is None:
-        return DesiredText.CANNOT_REMOVED_ONCE_SET(before=before, recreate=_RECREATE)
-    if before == after:
-        return None
-    return DesiredText.CANNOT_CHANGE_FROM(before=before, after=after, recreate=_RECREATE)
-
-
-def removed_tolerations(old: Sequence[Toleration], new: Sequence[Toleration]) -> tuple[Toleration, ...]:
-    """Those that were there and are not any more; a changed one counts as removed."""
-    return tuple(toleration for toleration in old if toleration not in new)
-
-
-def run_update_breaks(old: StagedRun, new: StagedRun) -> list[Break]:
+def run_update_breaks(old: StagedRun, new: StagedRun) -> Iterator[Break]:
     """A run's target is fixed, and its state only goes from Initialize to Run, and between Run and Stop.
 
     No state is Run: such a run starts at once (decision D8).
     """
-    breaks = _changed(
+    yield from _changed(
         DesiredText.CANNOT_CHANGE_RUN(),
-        placementName=(old.placement_name, new.placement_name),
-        resourceSnapshotIndex=(old.resource_snapshot_index, new.resource_snapshot_index),
-        stagedRolloutStrategyName=(old.strategy_name, new.strategy_name),
+        old,
+        new,
+        placementName="placement_name",
+        resourceSnapshotIndex="resource_snapshot_index",
+        stagedRolloutStrategyName="strategy_name",
     )
     transition = (old.state or RunState.RUN, new.state or RunState.RUN)
     if transition in _FORBIDDEN_STATES:
-        sentence = DesiredText.CANNOT_GO_FROM(transition=transition[0], transition_2=transition[1])
-        breaks.append((("spec", "state"), sentence))
-    return breaks
+        yield ("spec", "state"), DesiredText.CANNOT_GO_FROM(transition=transition[0], transition_2=transition[1])
 
 
 def approval_update_breaks(old: Approval, new: Approval) -> list[Break]:
-    """An approval request belongs to one stage of one run."""
-    return _changed(
-        DesiredText.CANNOT_CHANGE_PUT_BACK_MAKE(),
-        parentStageRollout=(old.parent_run or new.parent_run, new.parent_run or old.parent_run),
-        targetStage=(old.target_stage or new.target_stage, new.target_stage or old.target_stage),
-    )
+    """An approval request belongs to one stage of one run, once it names them."""
+    names = {"parentStageRollout": "parent_run", "targetStage": "target_stage"}
+    sentence = DesiredText.CANNOT_CHANGE_PUT_BACK_MAKE()
+    return _changed(sentence, old, new, **names) if old.parent_run and new.parent_run else []
 
 
 def eviction_update_breaks(old: Eviction, new: Eviction) -> list[Break]:
     """An eviction that was decided happens once."""
-    return _changed(
-        DesiredText.CANNOT_CHANGE_ONCE_DECIDED(),
-        placementName=(old.placement_name, new.placement_name),
-        clusterName=(old.cluster_name, new.cluster_name),
-    )
+    names = {"placementName": "placement_name", "clusterName": "cluster_name"}
+    return _changed(DesiredText.CANNOT_CHANGE_ONCE_DECIDED(), old, new, **names)
 
 
-def _changed(sentence: str, **fields: tuple[object, object]) -> list[Break]:
-    """The fields of a spec that are not the same before and after."""
-    return [(("spec", field), sentence) for field, (before, after) in fields.items() if before != after]
+def _changed(sentence: str, old: object, new: object, **attributes: str) -> list[Break]:
+    """The fields of a spec, each with the attribute that has its value, that are not the same before and after."""
+    changed = (field for field, name in attributes.items() if getattr(old, name) != getattr(new, name))
+    return [(("spec", field), sentence) for field in changed]
 
 
 def rollout_update_breaks(old: RolloutRecord, new: WorkloadRollout) -> list[Break]:
@@ -151,36 +128,32 @@ def rollout_update_breaks(old: RolloutRecord, new: WorkloadRollout) -> list[Brea
     rollout, and so is one that was removed, and one that still ends with other workloads, or runs for another revision,
     than it names."""
     is_running = any(status.is_running and not status.named and old.is_taken_up(status) for status in old.clusters)
-    if old.removing or not is_running or _target(rollout_of(old)) != _target(new):
+    former, (target, fields) = rollout_of(old), _ROLLOUTS[type(new)]
+    if old.removing or not is_running or type(former) is not type(new) or target(former) != target(new):
         return []
-    return list(_breaks(old, new))
+    has_partition = "batchPartition" in section(new.body, "spec", "rolloutPlan")
+    name = "batchPartition" if has_partition else "lastBatchToRollout"
+    plan = list(_of_plan(former.rollout_plan, new.rollout_plan, name))
+    return [*_changed(_FIXED, former, new, **fields), *below(("spec", "rolloutPlan"), plan)]
 
 
-def _target(rollout: WorkloadRollout) -> object:
-    match rollout:
-        case RolloutTrait():
-            return rollout.target.identity
-        case AppRollout():
-            return rollout.target_revision
-
-
-def _breaks(old: RolloutRecord, new: WorkloadRollout) -> Iterator[Break]:
-    pairs: dict[str, tuple[object, object]] = {
-        "clusters": (old.clusters_selector, new.clusters),
-        "order": (old.order, new.order),
-    }
-    match new:
-        case RolloutTrait():
-            sources = tuple(reference.key(old.key.namespace) for reference in old.source_ref)
-            pairs["sourceRef"] = (sources, new.sources)
-        case AppRollout():
-            pairs["placementRef"] = (old.placement_ref, new.placement_ref)
-            pairs["sourceRevision"] = (old.source_revision, new.source_revision)
-            pairs["componentList"] = (old.component_list, new.component_list)
-    yield from _changed(_FIXED, **pairs)
-    written = (new.body.get("spec") or {}).get("rolloutPlan")
-    name = "batchPartition" if isinstance(written, Mapping) and "batchPartition" in written else "lastBatchToRollout"
-    yield from below(("spec", "rolloutPlan"), list(_of_plan(old.rollout_plan, new.rollout_plan, name)))
+_ROLLOUTS: Final[Mapping[type, tuple[Callable[[WorkloadRollout], object], Mapping[str, str]]]] = {
+    RolloutTrait: (
+        attrgetter("target.identity"),
+        {"clusters": "clusters", "order": "order", "sourceRef": "sources"},
+    ),
+    AppRollout: (
+        attrgetter("target_revision"),
+        {
+            "clusters": "clusters",
+            "order": "order",
+            "placementRef": "placement_ref",
+            "sourceRevision": "source_revision",
+            "componentList": "component_list",
+        },
+    ),
+}
+"""What a rollout brings, and the fields that are fixed while it runs, each with the attribute that has its value."""
 
 
 def _of_plan(old: RolloutPlan, new: RolloutPlan, partition_name: str) -> Iterator[Break]:
@@ -199,7 +172,7 @@ def _of_plan(old: RolloutPlan, new: RolloutPlan, partition_name: str) -> Iterato
     for number, before in enumerate(old.batches[: partition + 1]):
         if number >= len(new.batches):
             yield ("rolloutBatches",), DesiredText.NEEDS_BATCH_NOT_GO_WHILE(number=number)
-        elif _without_metrics(before) != _without_metrics(new.batches[number]):
+        elif replace(before, canary_metric=()) != replace(new.batches[number], canary_metric=()):
             yield ("rolloutBatches", number), DesiredText.NOT_AFTER_BATCH_LASTBATCHTOROLLOUT(partition=partition)
 
 
@@ -213,5 +186,12 @@ def _partition(plan: RolloutPlan) -> int:
     return plan.number_of_batches - 1 if plan.last_batch is None else plan.last_batch
 
 
-def _without_metrics(batch: RolloutBatch) -> RolloutBatch:
-    return replace(batch, canary_metric=())
+_RULES: Final[Mapping[type[Any], tuple[Callable[[Commit, Any, ReadObject], Any], Callable[..., Iterable[Break]]]]] = {
+    Placement: (_placement, placement_update_breaks),
+    Eviction: (lambda commit, new, _: commit.accepted.evictions.get(new.name), eviction_update_breaks),
+    RolloutTrait: (lambda commit, new, _: commit.accepted.rollouts.get(new.key), rollout_update_breaks),
+    AppRollout: (_app_rollout, rollout_update_breaks),
+    StagedRun: (_run, run_update_breaks),
+    Approval: (_previous, approval_update_breaks),
+}
+"""Of each kind, how the version accepted last is found, and what may not change."""
