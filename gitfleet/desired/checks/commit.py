@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any, Final, TypeAlias, TypeVar
 
-from gitfleet.api import Break
+from gitfleet.api import Break, Location
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.definitions import scopes_in
 from gitfleet.api.envelopes import carried
@@ -19,7 +19,7 @@ from gitfleet.api.folders import Folder
 from gitfleet.api.kinds import KINDS
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.objects import GroupKind, Identity, Manifest, ObjectKey, Origin
-from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet.api.placements import Placement, PlacementKey, ResourceSelector
 from gitfleet.api.placing_policy import PlacingPolicy
 from gitfleet.api.runs import DELETE_STAGE
 from gitfleet.api.staged import StagedStrategy
@@ -160,6 +160,15 @@ class Commit:
     def manifests(self) -> list[Manifest]:
         """The payload."""
         return [manifest for _, manifest in self.of(Manifest)]
+
+    @cached_property
+    def selectors(self) -> list[tuple[ReadObject, Placement, Location, ResourceSelector]]:
+        """The selectors of all placements, each with the field that holds it."""
+        return [
+            (item, placement, ("spec", "resourceSelectors", index), selector)
+            for item, placement in self.of(Placement)
+            for index, selector in enumerate(placement.selectors)
+        ]
 
     @cached_property
     def variants(self) -> Collection[tuple[str, str]]:

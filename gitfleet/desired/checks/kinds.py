@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Final, TypeVar
+from collections.abc import Iterator
+from typing import Final
 
 from gitfleet.api import Break, Location
 from gitfleet.api.fleet import HealthCheck
 from gitfleet.api.folders import FOLDER_FILE
+from gitfleet.api.labels import LabelSelector
 from gitfleet.api.objects import GroupKind, Identity, Manifest
 from gitfleet.api.overrides import OverriddenResource, Override
-from gitfleet.api.placements import Placement, ResourceSelector
+from gitfleet.api.placements import ResourceSelector
 from gitfleet.api.placing_policy import KindPattern
 from gitfleet.api.values import is_reserved_namespace
-from gitfleet.desired.checks.commit import Commit, Refusal
-from gitfleet.desired.known_kinds import BUILT_IN, KnownKinds, is_kubernetes_group
+from gitfleet.desired.checks.commit import Commit, Refusal, noted
+from gitfleet.desired.known_kinds import BUILT_IN, is_kubernetes_group
 from gitfleet.desired.reading.files import ReadObject
 from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.kinds import is_selectable
@@ -28,28 +29,26 @@ _NAMESPACE: Final = GroupKind("", "Namespace")
 def unknown_selected_kinds(commit: Commit) -> Iterator[Refusal]:
     """Refuse placements that select a kind or version that nobody knows. `selector_warnings` warns of a selector that
     the accepted placement has already: its kind went since."""
-    for item, placement in commit.of(Placement):
-        record = commit.accepted.placements.get(placement.key)
-        accepted = set(map(_named, record.placement.selectors)) if record is not None else set()
-        for selector, note in _unknown_selected(placement, commit.kinds):
-            if _named(selector) not in accepted:
-                yield item, note
+    for item, placement, at, selector in commit.selectors:
+        notes = _unknown(selector, at, commit)
+        record = commit.accepted.placements.get(placement.key) if notes else None
+        if record is None or _named(selector) not in map(_named, record.placement.selectors):
+            yield from noted(item, notes)
 
 
 def unknown_overridden_kinds(commit: Commit) -> Iterator[Refusal]:
     """Refuse overrides for a kind or version that nobody knows."""
     for item, override in commit.of(Override):
-        at = ("spec", override.selectors_field)
-        yield from ((item, note) for _, note in _unknown(override.resources, at, commit.kinds))
+        for index, resource in enumerate(override.resources):
+            yield from noted(item, _unknown(resource, ("spec", override.selectors_field, index), commit))
 
 
 def selector_warnings(commit: Commit) -> Iterator[Refusal]:
     """Warn of selectors without effect: of kinds that are gone or are never placed."""
-    for item, placement in commit.of(Placement):
-        yield from ((item, note) for _, note in _unknown_selected(placement, commit.kinds))
-        for index, selector in enumerate(placement.selectors):
-            if not is_selectable(selector.group, selector.kind):
-                yield item, (("spec", "resourceSelectors", index, "kind"), DesiredText.KIND_NEVER_PLACED())
+    for item, _, at, selector in commit.selectors:
+        yield from noted(item, _unknown(selector, at, commit))
+        if not is_selectable(selector.group, selector.kind):
+            yield item, ((*at, "kind"), DesiredText.KIND_NEVER_PLACED())
 
 
 def variant_warnings(commit: Commit) -> Iterator[Refusal]:
@@ -57,14 +56,13 @@ def variant_warnings(commit: Commit) -> Iterator[Refusal]:
     variants: dict[GroupKind, dict[Identity, list[Manifest]]] = {}
     for manifest in (manifest for manifest in commit.manifests if manifest.variants):
         variants.setdefault(manifest.key.group_kind, {}).setdefault(manifest.key.identity, []).append(manifest)
-    for item, placement in commit.of(Placement) if variants else ():
-        for index, selector in enumerate(placement.selectors):
-            keys = selector.label_selector.keys if selector.label_selector is not None else ()
-            for manifests in variants.get(GroupKind(selector.group, selector.kind), {}).values() if keys else ():
-                if len({tuple(manifest.labels.get(key) for key in keys) for manifest in manifests}) > 1:
-                    sentence = DesiredText.LABEL_DIFFERS_BY_VARIANT(key=manifests[0].key)
-                    yield item, (("spec", "resourceSelectors", index, "labelSelector"), sentence)
-                    break
+    for item, _, at, selector in commit.selectors:
+        keys = (selector.label_selector or LabelSelector()).keys
+        for manifests in variants.get(GroupKind(selector.group, selector.kind), {}).values() if keys else ():
+            if len({tuple(map(manifest.labels.get, keys)) for manifest in manifests}) > 1:
+                sentence = DesiredText.LABEL_DIFFERS_BY_VARIANT(key=manifests[0].key)
+                yield item, ((*at, "labelSelector"), sentence)
+                break
 
 
 def version_warnings(commit: Commit) -> Iterator[Refusal]:
@@ -145,18 +143,9 @@ def _without_manifest(commit: Commit) -> Iterator[tuple[str, list[ReadObject], s
             yield name, sorted(items, key=lambda item: item.origin), hint
 
 
-_Selected = TypeVar("_Selected", ResourceSelector, OverriddenResource)
-
-
-def _unknown(selected: Iterable[_Selected], at: Location, kinds: KnownKinds) -> Iterator[tuple[_Selected, Break]]:
-    for index, resource in enumerate(selected):
-        misnamed = kinds.misnamed(resource.group, resource.version, resource.kind)
-        if misnamed is not None:
-            yield resource, ((*at, index, misnamed.field), misnamed.sentence)
-
-
-def _unknown_selected(placement: Placement, kinds: KnownKinds) -> Iterator[tuple[ResourceSelector, Break]]:
-    return _unknown(placement.selectors, ("spec", "resourceSelectors"), kinds)
+def _unknown(resource: ResourceSelector | OverriddenResource, at: Location, commit: Commit) -> list[Break]:
+    misnamed = commit.kinds.misnamed(resource.group, resource.version, resource.kind)
+    return [] if misnamed is None else [((*at, misnamed.field), misnamed.sentence)]
 
 
 def _named(selector: ResourceSelector) -> tuple[str, str, str]:

@@ -9,7 +9,7 @@ from gitfleet.api import Break
 from gitfleet.api.envelopes import EnvelopeError, is_annotated, is_envelope, objects_in
 from gitfleet.api.folders import FOLDER
 from gitfleet.api.objects import GroupKind, Manifest, ObjectKey
-from gitfleet.api.placements import Placement, SelectionScope
+from gitfleet.api.placements import SelectionScope
 from gitfleet.api.placing_policy import USUAL_POLICY, PlacingPolicy
 from gitfleet.api.steps import STEP_TIMEOUT, never_run, step_seconds
 from gitfleet.api.workload_rollouts import RolloutTrait
@@ -31,15 +31,13 @@ def misplaced_payload(commit: Commit) -> Iterator[Refusal]:
 def misplaced_selectors(commit: Commit) -> Iterator[Refusal]:
     """Refuse selectors of kinds that are not of their placement's scope."""
     within = SelectionScope.NAMESPACE_WITH_RESOURCE_SELECTORS
-    for item, placement in commit.of(Placement):
-        is_mixed = any(selector.selection_scope is within for selector in placement.selectors)
-        for index, selector in enumerate(placement.selectors):
-            namespaced = known_scope(GroupKind(selector.group, selector.kind), commit.scopes)
-            location = ("spec", "resourceSelectors", index, "kind")
-            if placement.key.namespace and namespaced is False:
-                yield item, (location, DesiredText.CLUSTER_SCOPED_KIND(selector=selector.kind))
-            elif not placement.key.namespace and namespaced and not is_mixed:
-                yield item, (location, DesiredText.NAMESPACED_KIND_SELECT_NAMESPACE(selector=selector.kind))
+    mixed = {placement.key for _, placement, _, selector in commit.selectors if selector.selection_scope is within}
+    for item, placement, at, selector in commit.selectors:
+        namespaced = known_scope(GroupKind(selector.group, selector.kind), commit.scopes)
+        if placement.key.namespace and namespaced is False:
+            yield item, ((*at, "kind"), DesiredText.CLUSTER_SCOPED_KIND(selector=selector.kind))
+        elif namespaced and not (placement.key.namespace or placement.key in mixed):
+            yield item, ((*at, "kind"), DesiredText.NAMESPACED_KIND_SELECT_NAMESPACE(selector=selector.kind))
 
 
 def timeout_refusals(commit: Commit) -> Iterator[Refusal]:
@@ -68,17 +66,13 @@ def denied_payload(commit: Commit) -> Iterator[Refusal]:
 def denied_selectors(commit: Commit) -> Iterator[Refusal]:
     """Refuse selectors whose placement may have nothing of what they select. Which namespaces a selector without a name
     means shows only when it selects."""
-    policy = commit.policy
-    for item, placement in commit.of(Placement) if policy.deny else ():
-        home = placement.key.namespace
-        for index, selector in enumerate(placement.selectors):
-            namespaced = known_scope(GroupKind(selector.group, selector.kind), commit.scopes)
-            is_many = (selector.kind == "Namespace" and not selector.name) or (selector.group, selector.kind) == FOLDER
-            if namespaced is not bool(home) or is_many:
-                continue
+    for item, placement, at, selector in commit.selectors if commit.policy.deny else ():
+        home, kind = placement.key.namespace, GroupKind(selector.group, selector.kind)
+        is_many = kind == FOLDER or (selector.kind == "Namespace" and not selector.name)
+        if known_scope(kind, commit.scopes) is bool(home) and not is_many:
             key = ObjectKey(selector.group, selector.version, selector.kind, home, selector.name or "")
-            if (note := policy.denial(key, str(placement.key))) is not None:
-                yield item, (("spec", "resourceSelectors", index, "kind"), note[1])
+            if (note := commit.policy.denial(key, str(placement.key))) is not None:
+                yield item, ((*at, "kind"), note[1])
 
 
 def denied_workloads(commit: Commit) -> Iterator[Refusal]:
