@@ -14,7 +14,7 @@ from gitfleet.api.placing_policy import USUAL_POLICY, PlacingPolicy
 from gitfleet.api.steps import STEP_TIMEOUT, never_run, step_seconds
 from gitfleet.api.workload_rollouts import RolloutTrait
 from gitfleet.desired.checks.commit import Commit, Refusal, noted
-from gitfleet.desired.reading.identity import known_scope, scope_break
+from gitfleet.desired.reading.identity import known_scope, scope_breaks
 from gitfleet.desired.reading.payload import enveloped_breaks
 from gitfleet.desired.texts import DesiredText
 
@@ -23,8 +23,7 @@ def misplaced_payload(commit: Commit) -> Iterator[Refusal]:
     """Refuse payload whose namespace does not go with its kind, in envelopes too."""
     for item, manifest in commit.of(Manifest):
         key = manifest.key
-        if sentence := scope_break(commit.scopes.get(key.group_kind), key.kind, key.namespace):
-            yield item, (("metadata", "namespace"), sentence)
+        yield from noted(item, scope_breaks(commit.scopes.get(key.group_kind), key.kind, key.namespace))
         yield from noted(item, enveloped_breaks(manifest, commit.scopes))
 
 

@@ -20,7 +20,7 @@ from gitfleet.api.texts import ApiText
 from gitfleet.api.workload_rollouts import AppRollout, RolloutTrait
 from gitfleet.desired.reading.identity import (
     known_scope,
-    scope_break,
+    scope_breaks,
     version_warnings,
     with_generated_name,
     without_needless_namespace,
@@ -268,8 +268,8 @@ def _top_breaks(kind: Kind, value: Mapping[str, Any], version: str) -> list[Brea
         sentence = DesiredText.NOT_VERSION_GITFLEET_READS(kind=kind.name, group=kind.group, versions=kind.versions[0])
         breaks.append((("apiVersion",), sentence))
     metadata = section(value, "metadata")
-    wrong = scope_break(kind.namespaced, kind.name, metadata.get("namespace") or "", enveloped=True)
-    return breaks + ([(("metadata", "namespace"), wrong)] if wrong and metadata else [])
+    wrong = scope_breaks(kind.namespaced, kind.name, metadata.get("namespace") or "", enveloped=True)
+    return breaks + (wrong if metadata else [])
 
 
 def _read_payload(value: JsonObject, origin: Origin, label: str, decrypted: Decrypted | None) -> _Typed:

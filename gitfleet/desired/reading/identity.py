@@ -72,16 +72,17 @@ def with_generated_name(body: JsonObject) -> JsonObject:
     return {**body, "metadata": {**remaining, "name": f"{prefix}{digest_of(body)[:_DIGITS]}"}}
 
 
-def scope_break(namespaced: bool | None, kind: str, namespace: str, *, enveloped: bool = False) -> str | None:
+def scope_breaks(namespaced: bool | None, kind: str, namespace: str, *, enveloped: bool = False) -> list[Break]:
     """What is wrong with an object's namespace, given its kind's scope (None: not known). A Folder gives none to what
     an envelope carries."""
-    if namespaced and not namespace and enveloped:
-        return DesiredText.REQUIRED_SINCE_NAMESPACED_KIND(kind=kind)
-    if namespaced and not namespace:
-        return DesiredText.PAYLOAD_NEEDS_NAMESPACE(kind=kind, folder_file=FOLDER_FILE)
-    if namespaced is False and namespace:
-        return DesiredText.NOT_GO_CLUSTER_SCOPED_KIND(kind=kind)
-    return None
+    if namespaced in (None, bool(namespace)):
+        return []
+    sentence = DesiredText.PAYLOAD_NEEDS_NAMESPACE(kind=kind, folder_file=FOLDER_FILE)
+    if namespace:
+        sentence = DesiredText.NOT_GO_CLUSTER_SCOPED_KIND(kind=kind)
+    elif enveloped:
+        sentence = DesiredText.REQUIRED_SINCE_NAMESPACED_KIND(kind=kind)
+    return [(("metadata", "namespace"), sentence)]
 
 
 def known_scope(kind: GroupKind, declared: Mapping[GroupKind, bool]) -> bool | None:

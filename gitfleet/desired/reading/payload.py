@@ -18,7 +18,7 @@ from gitfleet.api.objects import GroupKind, JsonObject, Manifest, ObjectKey, Ori
 from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.api.texts import ApiText
 from gitfleet.api.values import is_kind_name, is_reserved_namespace
-from gitfleet.desired.reading.identity import NO_KIND, kind_breaks, known_scope, metadata_breaks, scope_break
+from gitfleet.desired.reading.identity import NO_KIND, kind_breaks, known_scope, metadata_breaks, scope_breaks
 from gitfleet.desired.texts import DesiredText
 from gitfleet.errors import GiveUp, RetryLater
 from gitfleet.formats.canonical_json import digest_of
@@ -159,8 +159,8 @@ def read_manifest(
     if breaks:
         return None, breaks
     key = key_of(body)
-    if sentence := scope_break(known_scope(key.group_kind, {}), key.kind, key.namespace):
-        return None, [(("metadata", "namespace"), sentence)]
+    if breaks := scope_breaks(known_scope(kind, {}), key.kind, key.namespace):
+        return None, breaks
     manifest = Manifest(key=key, body=body, digest=digest_of(body), origin=origin)
     if encrypted and decrypted is not None:
         breaks = decrypted_breaks(manifest, decrypted)
@@ -248,22 +248,21 @@ def _inner_breaks(inner: Any, envelope: Manifest, scopes: Mapping[GroupKind, boo
     """What keeps an entry of an envelope from being an object that may be in it."""
     if not isinstance(inner, Mapping):
         return [((), DesiredText.MUST_OBJECT_WRITE_APIVERSION())]
-    breaks: list[Break] = [
-        ((field,), ApiText.MUST_STRING_PUT_QUOTES())
-        for field in ("apiVersion", "kind")
-        if not isinstance(inner.get(field), str)
-    ]
-    if breaks := breaks or _kind_and_metadata(inner)[1]:
+    fields = [field for field in ("apiVersion", "kind") if not isinstance(inner.get(field), str)]
+    if fields:
+        return [((field,), ApiText.MUST_STRING_PUT_QUOTES()) for field in fields]
+    kind, breaks = _kind_and_metadata(inner)
+    if breaks:
         return breaks
-    key = key_of(inner)
     if is_sops_encrypted(inner):
         return [((METADATA,), DesiredText.DECRYPTS_SECRETS_IN_FILES())]
-    if sentence := scope_break(known_scope(key.group_kind, scopes), key.kind, key.namespace, enveloped=True):
-        breaks.append((("metadata", "namespace"), sentence))
+    key = key_of(inner)
+    if wrong := scope_breaks(known_scope(kind, scopes), key.kind, key.namespace, enveloped=True):
+        breaks = wrong
     elif key.group_kind == GroupKind("", "Namespace") and is_reserved_namespace(key.name):
         breaks.append((("metadata", "name"), DesiredText.RESERVED_NAMESPACE_CANNOT_PLACED()))
-    elif wrong := misplacement(envelope.key, key):
-        breaks.append((("metadata", "namespace"), f"{wrong}; correct it"))
+    elif sentence := misplacement(envelope.key, key):
+        breaks.append((("metadata", "namespace"), f"{sentence}; correct it"))
     return breaks + shape_breaks(key.group_kind, inner)
 
 
