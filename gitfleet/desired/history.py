@@ -170,8 +170,8 @@ class History:
     def _governing(self, path: str) -> str:
         """The name of the Folder that governs a path; of one that cannot be read now, the name that it had."""
         directory = self._layout.at(path)
-        if directory is None or directory in self._layout.names:
-            return self._layout.names.get(directory or "", "")
+        if not directory or directory in self._layout.names:
+            return self._layout.names.get(directory, "")
         file = f"{directory}/{FOLDER_FILE}"
         reading = self._reading(file)
         items = (*self._older_of.get(file, ()), *(reading.objects if reading is not None else ()))

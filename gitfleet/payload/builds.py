@@ -284,8 +284,8 @@ class Builds:
 
 def namespace_of(layout: desired.FolderLayout, folder: str) -> str:
     """The namespace of the first Folder for which a folder is payload; "" for none."""
-    owners = (owner.folder for owner in layout.owners(folder) if owner is not None)
-    return next((owner.namespace for owner in owners if owner.namespace), "")
+    namespaces = (owner.folder.namespace or "" for owner in layout.owners(folder))
+    return next(filter(None, namespaces), "")
 
 
 def _sorts(folders: Mapping[str, str], payload: Collection[str]) -> tuple[set[str], set[str]]:

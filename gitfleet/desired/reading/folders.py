@@ -6,6 +6,8 @@ import posixpath
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain, takewhile
+from typing import Final, TypeAlias
 
 from gitfleet.api import Break
 from gitfleet.api.folders import FOLDER_FILE, Folder
@@ -32,6 +34,15 @@ class Owner:
     folder: Folder
     variant: str = ""
 
+    @property
+    def place(self) -> tuple[str, str]:
+        """The names of the Folder and of the variant."""
+        return self.folder.name, self.variant
+
+
+NOBODY: Final = Owner(Folder(name=""))
+"""The owner of files that no Folder governs: it gives them nothing."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderLayout:
@@ -46,20 +57,15 @@ class FolderLayout:
     built: Mapping[str, str] = field(default_factory=dict)
     refused: tuple[tuple[ReadObject, Break], ...] = ()
 
-    def owners(self, path: str) -> tuple[Owner | None, ...]:
-        """For which Folders and variants a file or a built folder is payload: None for no Folder at all."""
-        owners: list[Owner] = []
-        is_named = False
-        for directory in (path, *folders_of(path)):
-            if directory != path and directory in self.built:
-                return tuple(owners)
-            is_named = is_named or directory in self.variants
-            owners += self.variants.get(directory, ())
-        at = self.at(path)
-        if is_named or at is None:
-            return tuple(owners) if is_named else (None,)
-        folder = self.folders[at]
-        return (Owner(folder),) if folder is not None and not folder.variants else ()
+    def owners(self, path: str) -> tuple[Owner, ...]:
+        """For which Folders and variants a file or a built folder is payload: for nobody where none governs it."""
+        outer = [*folders_of(path)]
+        around = [*takewhile(lambda directory: directory not in self.built, outer)]
+        named = [self.variants[directory] for directory in (path, *around) if directory in self.variants]
+        if named or len(around) < len(outer):
+            return tuple(chain(*named))
+        folder = self.folders.get(self.at(path), NOBODY.folder)
+        return () if folder is None or folder.variants else (Owner(folder),)
 
     @property
     def placed(self) -> frozenset[str]:
@@ -67,9 +73,9 @@ class FolderLayout:
         whole = (directory for directory, folder in self.folders.items() if folder is not None and not folder.variants)
         return frozenset((*self.variants, *whole))
 
-    def at(self, path: str) -> str | None:
-        """The directory of the Folder that governs a path."""
-        return next((directory for directory in _above(path) if directory in self.folders), None)
+    def at(self, path: str) -> str:
+        """The directory of the Folder that governs a path, "" for none."""
+        return next((directory for directory in _above(path) if directory in self.folders), "")
 
 
 def _above(path: str) -> tuple[str, ...]:
@@ -81,37 +87,52 @@ def layout_of(paths: Collection[str], sources: Mapping[str, SourceFile], content
     files = [path for path in paths if is_folder_file(path)]
     if not files:
         return FolderLayout(built=built_folders(paths))
-    items = {path.rpartition("/")[0]: _folder_in(path, sources[path], contents) for path in files}
-    directories = {directory for path in paths for directory in folders_of(path)}
-    usable = {directory: item for directory, item in items.items() if item is not None}
+    within = [path.rpartition("/")[0] for path in files]
+    sound = list(_sound(files, sources, contents))
     named = [
-        (item, index, variant.name, posixpath.normpath(posixpath.join(directory, variant.path)))
-        for directory, item in usable.items()
-        for index, variant in enumerate(_folder(item).variants)
+        (item, folder, index, variant.name, posixpath.normpath(posixpath.join(directory, variant.path)))
+        for directory, item, folder in sound
+        for index, variant in enumerate(folder.variants)
     ]
     built = built_folders(paths, {target for *_, target in named})
-    tree = _Tree(directories, built, items, sources, paths, contents)
-    refused = [(item, note) for directory, item in usable.items() for note in tree.breaks(directory, _folder(item))]
-    refused += _beyond_limit(usable.values())
-    names = {item.identity for item, _ in refused}
-    folders = {
-        directory: _folder(item) if item is not None and item.identity not in names else None
-        for directory, item in items.items()
-    }
+    directories = {directory for path in paths for directory in folders_of(path)}
+    tree = _Tree(directories, built, within, sources, paths, contents)
+    refused = [(item, note) for directory, item, folder in sound for note in tree.breaks(directory, folder)]
+    refused += _beyond_limit(sound)
+    unusable = {item.identity for item, _ in refused}
+    usable = {directory: folder for directory, item, folder in sound if item.identity not in unusable}
     wrong = {(item.identity, location) for item, (location, _) in refused}
     variants: dict[str, tuple[Owner, ...]] = {}
-    for item, index, name, target in named:
+    for item, folder, index, name, target in named:
         if (item.identity, ("spec", "variants", index, "path")) not in wrong:
-            owner = (Owner(_folder(item), name),) if item.identity not in names else ()
+            owner = () if item.identity in unusable else (Owner(folder, name),)
             variants[target] = (*variants.get(target, ()), *owner)
-    in_use = {directory: _folder(item).name for directory, item in usable.items()}
-    return FolderLayout(folders=folders, names=in_use, variants=variants, built=built, refused=tuple(refused))
+    return FolderLayout(
+        folders={**dict.fromkeys(within), **usable},
+        names={directory: folder.name for directory, _, folder in sound},
+        variants=variants,
+        built=built,
+        refused=tuple(refused),
+    )
 
 
-def _beyond_limit(items: Iterable[ReadObject]) -> Iterator[tuple[ReadObject, Break]]:
+_Sound: TypeAlias = tuple[str, ReadObject, Folder]
+"""The directory of a file, and the one sound Folder in it."""
+
+
+def _sound(files: Iterable[str], sources: Mapping[str, SourceFile], contents: Contents) -> Iterator[_Sound]:
+    for path in files:
+        source = sources[path]
+        reading = source.read(path, contents) if source.mode.startswith("100") else None
+        if reading is not None and not (reading.unreadable or reading.faulty):
+            folders = ((item, item.value) for item in reading.objects if isinstance(item.value, Folder))
+            yield from ((path.rpartition("/")[0], item, folder) for item, folder in folders)
+
+
+def _beyond_limit(sound: Iterable[_Sound]) -> Iterator[tuple[ReadObject, Break]]:
     variants = 0
-    for item in items:
-        variants += len(_folder(item).variants)
+    for _, item, folder in sound:
+        variants += len(folder.variants)
         if variants > MAX_VARIANTS:
             yield item, (("spec", "variants"), DesiredText.TOO_MANY_VARIANTS(most=MAX_VARIANTS))
 
@@ -125,20 +146,6 @@ def merged(manifests: Iterable[Manifest]) -> Iterator[Manifest]:
             manifest = replace(first[place], variants=tuple(sorted({*first[place].variants, *manifest.variants})))
         first[place] = manifest
     yield from first.values()
-
-
-def _folder_in(path: str, source: SourceFile, contents: Contents) -> ReadObject | None:
-    """The one sound Folder of a file."""
-    reading = source.read(path, contents) if source.mode.startswith("100") else None
-    if reading is None or reading.unreadable or reading.faulty or len(reading.objects) != 1:
-        return None
-    return reading.objects[0]
-
-
-def _folder(item: ReadObject) -> Folder:
-    if not isinstance(item.value, Folder):
-        raise TypeError(item.label)
-    return item.value
 
 
 @dataclass(frozen=True)
@@ -192,9 +199,8 @@ class _Tree:
             return DesiredText.VARIANT_PATH_NO_FOLDER(path=path, ignore_file=IGNORE_FILE)
         if target == directory and target not in self.built:
             return DesiredText.VARIANT_PATH_NOT_BUILT()
-        own = (directory,) if target == directory else ()
-        inner = next((folder for folder in self._inside.get(target, ()) if folder not in own), None)
-        if inner is not None:
-            return DesiredText.VARIANT_HOLDS_FOLDER(file=f"{inner}/{FOLDER_FILE}")
+        own = {directory} & {target}  # the folder of the file itself may be built for a variant
+        if inner := set(self._inside.get(target, ())) - own:
+            return DesiredText.VARIANT_HOLDS_FOLDER(file=f"{min(inner)}/{FOLDER_FILE}")
         file = "" if is_payload_path(f"{target}/") else self._gitfleets.get(target, "")
         return DesiredText.VARIANT_HOLDS_GITFLEETS(file=file) if file else ""

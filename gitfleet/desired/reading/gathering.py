@@ -15,7 +15,7 @@ from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.folders import FOLDER_FILE
 from gitfleet.api.objects import GroupKind, Manifest
 from gitfleet.desired.reading.files import FileReading, is_gitfleets
-from gitfleet.desired.reading.folders import FolderLayout, Owner, layout_of
+from gitfleet.desired.reading.folders import NOBODY, FolderLayout, Owner, layout_of
 from gitfleet.desired.reading.governing import Governing, made_namespaces
 from gitfleet.desired.reading.ignore_rules import IgnoreRules, read_ignore
 from gitfleet.desired.reading.paths import (
@@ -29,7 +29,7 @@ from gitfleet.desired.reading.paths import (
     read_one_by_one,
     wanted_paths,
 )
-from gitfleet.desired.reading.request import SUBMODULE, SYMLINK, DesiredRequest, SourceFile
+from gitfleet.desired.reading.request import NOT_BUILT, SUBMODULE, SYMLINK, DesiredRequest, SourceFile
 from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.limits import MAX_FILE_BYTES, MAX_FILES
 from gitfleet.formats.sentences import named_briefly
@@ -63,7 +63,7 @@ class Gathered:
         self.closed.append(path)
 
 
-_Unit: TypeAlias = tuple[str, SourceFile, Owner | None]
+_Unit: TypeAlias = tuple[str, SourceFile, Owner]
 """The path of a file or an output, and the Folder as which it is read."""
 
 
@@ -75,7 +75,9 @@ def gather(request: DesiredRequest) -> Gathered:
     layout = gathered.layout = layout_of(paths, request.files, request.contents)
     one_by_one = frozenset(read_one_by_one(paths, layout.variants)).union(filter(is_folder_file, paths))
     units: list[_Unit] = []
-    read_by_variants = {path for directory in layout.variants for path in _sources(directory, request)}
+    read_by_variants = {
+        path for directory in layout.variants for path in request.built.get(directory, NOT_BUILT).sources
+    }
     read = 0
     for path in paths:
         source = request.files[path]
@@ -84,8 +86,8 @@ def gather(request: DesiredRequest) -> Gathered:
             continue
         if not is_manifest_path(path) or path not in one_by_one:
             continue
-        owners = (None,) if is_folder_file(path) else layout.owners(path)
-        if path in read_by_variants and owners == (None,) and not _is_gitfleets(path, source, request):
+        owners = (NOBODY,) if is_folder_file(path) else layout.owners(path)
+        if path in read_by_variants and owners == (NOBODY,) and not _is_gitfleets(path, source, request):
             continue
         read += 1
         if read > MAX_FILES:
@@ -94,12 +96,13 @@ def gather(request: DesiredRequest) -> Gathered:
             gathered.closed += [later for later in paths if later >= path and is_manifest_path(later)]
             break
         for owner in owners:
-            if owner is None:
-                _read_entry(path, source, request, gathered)
-            elif _is_readable(path, source, request, gathered):
-                units.append((path, source, owner))
+            reading = _reading(path, source, request, gathered)
+            if reading is None:
+                gathered.failed.add(owner.place)
+            elif owner == NOBODY:
+                gathered.readings.append((path, reading))
             else:
-                gathered.failed.add((owner.folder.name, owner.variant))
+                units.append((path, source, owner))
     units += _built(request, gathered)
     _read_governed(units, request, gathered)
     unusable = (directory for directory, folder in layout.folders.items() if folder is None)
@@ -114,11 +117,6 @@ def _is_gitfleets(path: str, source: SourceFile, request: DesiredRequest) -> boo
     if is_payload_path(path):
         return is_folder_file(path)
     return is_gitfleets(path, source.read(path, request.contents))
-
-
-def _sources(directory: str, request: DesiredRequest) -> tuple[str, ...]:
-    built = request.built.get(directory)
-    return built.sources if built is not None else ()
 
 
 def _ignore_rules(request: DesiredRequest, gathered: Gathered) -> IgnoreRules:
@@ -144,34 +142,28 @@ def _note_unfollowed(path: str, source: SourceFile, gathered: Gathered) -> None:
         gathered.fault(path, message, Severity.WARNING)
 
 
-def _read_entry(path: str, source: SourceFile, request: DesiredRequest, gathered: Gathered) -> None:
-    if _is_readable(path, source, request, gathered) and (reading := source.read(path, request.contents)) is not None:
-        gathered.readings.append((path, reading))
-
-
-def _is_readable(path: str, source: SourceFile, request: DesiredRequest, gathered: Gathered) -> bool:
-    """Whether a file can be read; it is closed otherwise."""
+def _reading(path: str, source: SourceFile, request: DesiredRequest, gathered: Gathered) -> FileReading | None:
+    """The file typed; one that cannot be read is closed."""
     if source.size is not None and source.size > MAX_FILE_BYTES:
         gathered.close(path, FormatsText.BYTES_MORE_READ(count=source.size, limit=MAX_FILE_BYTES))
-        return False
-    if source.read(path, request.contents) is None:
+        return None
+    reading = source.read(path, request.contents)
+    if reading is None:
         gathered.close(path, source.why or DesiredText.COULD_NOT_READ(ignore_file=IGNORE_FILE))
-        return False
-    return True
+    return reading
 
 
 def _built(request: DesiredRequest, gathered: Gathered) -> Iterator[_Unit]:
     """What was built stands for all files below its folder; without it, nothing there is touched."""
     folders, layout = gathered.layout.built, gathered.layout
     for folder in sorted(folders):
-        path, built = file_of_build(folder, folders[folder]), request.built.get(folder)
+        path, built = file_of_build(folder, folders[folder]), request.built.get(folder, NOT_BUILT)
         owners = layout.owners(folder)
-        if built is not None and built.parsed is not None:
+        if built.parsed is not None:
             yield from ((path, built, owner) for owner in owners)
         elif owners:
-            why = built.why if built is not None else ""
-            gathered.close(path, why or DesiredText.FOLDER_NOT_BUILT(ignore_file=IGNORE_FILE))
-            gathered.failed |= {(owner.folder.name, owner.variant) for owner in owners if owner is not None}
+            gathered.close(path, built.why or DesiredText.FOLDER_NOT_BUILT(ignore_file=IGNORE_FILE))
+            gathered.failed |= {owner.place for owner in owners}
 
 
 def _read_governed(units: list[_Unit], request: DesiredRequest, gathered: Gathered) -> None:
@@ -181,8 +173,8 @@ def _read_governed(units: list[_Unit], request: DesiredRequest, gathered: Gather
     for path, source, owner in units:
         reading = governing.reading(path, source, owner)
         gathered.readings.append((path, reading))
-        if owner is not None and (reading.unreadable or reading.faulty):
-            gathered.failed.add((owner.folder.name, owner.variant))
+        if reading.unreadable or reading.faulty:
+            gathered.failed.add(owner.place)
     request.governed.clear()
     request.governed.update(governing.read_now)
     values = [item.value for _, reading in gathered.readings for item in reading.objects]

@@ -21,7 +21,6 @@ from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.sops import is_sops_encrypted
 from gitfleet.formats.yaml_reader import Document, ParsedFile
 
-_NOTHING: Final = Folder(name="none")
 _NAMESPACE: Final = GroupKind("", "Namespace")
 
 
@@ -43,10 +42,10 @@ class Governing:
     def _scopes(self) -> frozenset[tuple[GroupKind, bool]]:
         return frozenset(self.scopes.items())
 
-    def reading(self, path: str, source: SourceFile, owner: Owner | None) -> FileReading:
+    def reading(self, path: str, source: SourceFile, owner: Owner) -> FileReading:
         """The file with what its Folder and its release give; `source` was parsed. A file of the repo is read once as
         long as nothing changes for it."""
-        if owner is None or not source.blob:
+        if not source.blob:
             return self._read(path, source, owner)
         folder = owner.folder
         labels, annotations = (tuple(sorted(part.items())) for part in (folder.labels, folder.annotations))
@@ -56,8 +55,8 @@ class Governing:
         self.read_now[key] = reading = self._read(path, source, owner) if reading is None else reading
         return reading
 
-    def _read(self, path: str, source: SourceFile, owner: Owner | None) -> FileReading:
-        folder, parsed = owner.folder if owner is not None else _NOTHING, source.parsed or ParsedFile()
+    def _read(self, path: str, source: SourceFile, owner: Owner) -> FileReading:
+        folder, parsed = owner.folder, source.parsed or ParsedFile()
         namespace = source.namespace or folder.namespace or ""
         documents: list[Document] = []
         faults: list[Fault] = []
@@ -114,16 +113,14 @@ def _merged(metadata: JsonObject, folder: Folder, name: str) -> JsonObject | Non
     return {**own, **additions}
 
 
-def _owned(item: ReadObject, owner: Owner | None, changed: set[int]) -> ReadObject:
+def _owned(item: ReadObject, owner: Owner, changed: set[int]) -> ReadObject:
     """An object as that of its Folder and variant. Where something was given to it, no blob has it."""
     origin = replace(item.origin, blob="") if item.origin.document in changed else item.origin
     value = item.value
     if isinstance(value, Manifest):
-        folder = owner.folder.name if owner is not None else ""
-        variants = (owner.variant,) if owner is not None and owner.variant else ()
-        value = replace(value, origin=origin, folder=folder, variants=variants)
-    identity = variant_identity(item.identity, owner.folder.name, owner.variant) if owner is not None else item.identity
-    return ReadObject(identity, item.label, origin, value)
+        variants = (owner.variant,) * bool(owner.variant)
+        value = replace(value, origin=origin, folder=owner.folder.name, variants=variants)
+    return ReadObject(variant_identity(item.identity, *owner.place), item.label, origin, value)
 
 
 def made_namespaces(layout: FolderLayout, values: Collection[object]) -> Iterator[ReadObject]:

@@ -41,6 +41,9 @@ class SourceFile:
         return read_file(path, self.blob, self.parsed, contents) if self.parsed is not None else None
 
 
+NOT_BUILT: Final = SourceFile(blob="")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OlderVersion:
     """An older version of the file at `path`, and the indexes of the documents in it that still count."""
