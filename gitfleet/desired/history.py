@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, Final
 
 from gitfleet.api import read_state, write
 from gitfleet.api.clusters import CLUSTER_GROUP, MemberCluster
@@ -14,21 +14,18 @@ from gitfleet.api.faults import are_all_listed, is_error
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.folders import FOLDER_FILE, Folder
 from gitfleet.api.objects import Identity, Manifest, Origin
-from gitfleet.api.overrides import OverrideKey
+from gitfleet.api.overrides import Override, OverrideKey
 from gitfleet.api.placements import PLACEMENT_GROUP, RENAMED_FROM, Placement, PlacementKey
-from gitfleet.api.staged import EVICTION
+from gitfleet.api.staged import EVICTION, Eviction
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import RolloutRecord
 from gitfleet.api.workload_rollouts import ROLLOUT_KINDS, AppRollout, RolloutTrait, WorkloadRollout
 from gitfleet.desired.reading.files import FileReading, ReadObject, payload_identity, variant_identity
 from gitfleet.desired.reading.folders import FolderLayout
-from gitfleet.desired.reading.paths import is_build_file, is_folder_file
-from gitfleet.desired.reading.request import DesiredRequest
+from gitfleet.desired.reading.paths import is_build_file
+from gitfleet.desired.reading.request import ABSENT, DesiredRequest
 from gitfleet.formats.json_values import section
-
-_Leaving = TypeVar("_Leaving", Placement, MemberCluster)
-_PLACEMENT_KINDS = ("ClusterResourcePlacement", "ResourcePlacement")
-_OVERRIDE_KINDS = ("ClusterResourceOverride", "ResourceOverride")
+from gitfleet.model.state import FleetState
 
 
 class History:
@@ -41,7 +38,7 @@ class History:
     def __init__(self, request: DesiredRequest, layout: FolderLayout | None = None) -> None:
         self._request = request
         self._layout = layout or FolderLayout()
-        self._readings: dict[str, FileReading | None] = {}
+        self._readings: dict[str, FileReading] = {}
 
     def last_good(self, item: ReadObject) -> ReadObject | None:
         """Return the last good version of an object that is refused. If only objects in other files changed, this is
@@ -71,12 +68,11 @@ class History:
 
     def of_path(self, path: str, area: str) -> Iterator[ReadObject]:
         """Yield the objects that were accepted from a file, and from all files below `area`."""
-        yield from self._older_of.get(path, ())
         for file in (*self._older_of, *self._request.before):
             if is_within(file, area):
                 yield from self._older_of.get(file, ())
                 yield from self._in_force(file)
-        everything = self._request.changed is None or is_build_file(path) or is_folder_file(path)
+        everything = self._request.changed is None or area != path
         for item, manifest in self._placed_manifests:  # no blob has what is built, or what a Folder gives
             if is_within(item.origin.path, area) and (everything or manifest.folder or not item.origin.blob):
                 yield item
@@ -109,9 +105,9 @@ class History:
         items: dict[str, list[ReadObject]] = {}
         for path, versions in sorted(self._request.last_good.items()):
             for version in versions:
-                reading = version.source.read(version.path, self._request.contents)
-                objects = reading.objects if reading is not None else ()
-                items.setdefault(path, []).extend(o for o in objects if o.origin.document in version.documents)
+                reading = version.source.read(version.path, self._request.contents) or FileReading()
+                objects = (item for item in reading.objects if item.origin.document in version.documents)
+                items.setdefault(path, []).extend(objects)
         return items
 
     @cached_property
@@ -133,8 +129,6 @@ class History:
         """Yield the objects of a changed file that were in force at the observed commit. One that was refused is left
         out; of doubles in the file the first one was in force."""
         reading = self._reading(path)
-        if reading is None:
-            return
         counts = Counter(item.identity for item in reading.objects)
         all_listed = are_all_listed(self._request.accepted.faults)
         for item in reading.objects:
@@ -147,10 +141,10 @@ class History:
             if accepted is not None and item.identity not in self._older:
                 yield accepted
 
-    def _reading(self, path: str) -> FileReading | None:
+    def _reading(self, path: str) -> FileReading:
         if path not in self._readings:
-            source = self._request.before.get(path)
-            self._readings[path] = source.read(path, self._request.contents) if source is not None else None
+            source = self._request.before.get(path, ABSENT)
+            self._readings[path] = source.read(path, self._request.contents) or FileReading()
         return self._readings[path]
 
     def _in_snapshots(self) -> Iterator[ReadObject]:
@@ -173,28 +167,16 @@ class History:
         if not directory or directory in self._layout.names:
             return self._layout.names.get(directory, "")
         file = f"{directory}/{FOLDER_FILE}"
-        reading = self._reading(file)
-        items = (*self._older_of.get(file, ()), *(reading.objects if reading is not None else ()))
+        items = (*self._older_of.get(file, ()), *self._reading(file).objects)
         return next((item.value.name for item in items if isinstance(item.value, Folder)), "")
 
     def _accepted(self, identity: Identity, path: str) -> ReadObject | None:
         """The accepted version of a placement, cluster, override or eviction; of one that is leaving as it was before
         (decision D33)."""
         group, kind, namespace, name = identity
-        accepted = self._request.accepted
-        value: Placement | MemberCluster | object | None = None
-        origin: Origin | None = None
-        if (group, kind) == (CLUSTER_GROUP, "MemberCluster") and (cluster := accepted.clusters.get(name)):
-            value, origin = _staying(cluster), cluster.origin
-        elif group != PLACEMENT_GROUP:
-            return None
-        elif kind in _PLACEMENT_KINDS and (record := accepted.placements.get(PlacementKey(namespace, name))):
-            value, origin = _staying(record.placement), record.placement.origin
-        elif kind in _OVERRIDE_KINDS and (snapshots := accepted.overrides.get(OverrideKey(namespace, name))):
-            value, origin = snapshots[-1].override, snapshots[-1].override.origin
-        elif kind == EVICTION:
-            value = accepted.evictions.get(name)
-        return ReadObject(identity, _label(identity), origin or Origin(path, 1), value) if value is not None else None
+        accepted = _ACCEPTED.get((group, kind), _nothing)
+        value = accepted(self._request.accepted, namespace, name)
+        return None if value is None else ReadObject(identity, _label(identity), value.origin or Origin(path, 1), value)
 
     def _rollout(self, identity: Identity, path: str) -> ReadObject | None:
         """A workload rollout as it was accepted last; its file says more, where it is known."""
@@ -214,7 +196,7 @@ def rollout_of(record: RolloutRecord) -> WorkloadRollout:
 
 def is_within(path: str, area: str) -> bool:
     """Whether a path is another one or lies below it."""
-    return path == area or path.startswith(f"{area}/")
+    return f"{path}/".startswith(f"{area}/")
 
 
 def _by_identity(items: Iterator[ReadObject]) -> dict[Identity, ReadObject]:
@@ -237,5 +219,36 @@ def _label(identity: Identity) -> str:
     return "/".join(part for part in identity[1:] if part)
 
 
-def _staying(value: _Leaving) -> _Leaving:
-    return value if value.deleting is None else replace(value, deleting=None)
+def _nothing(*_: object) -> None:
+    pass
+
+
+def _placement(accepted: FleetState, namespace: str, name: str) -> Placement | None:
+    record = accepted.placements.get(PlacementKey(namespace, name))
+    return None if record is None else replace(record.placement, deleting=None)
+
+
+def _cluster(accepted: FleetState, _: str, name: str) -> MemberCluster | None:
+    cluster = accepted.clusters.get(name)
+    return None if cluster is None else replace(cluster, deleting=None)
+
+
+def _override(accepted: FleetState, namespace: str, name: str) -> Override | None:
+    snapshots = accepted.overrides.get(OverrideKey(namespace, name))
+    return snapshots[-1].override if snapshots else None
+
+
+def _eviction(accepted: FleetState, _: str, name: str) -> Eviction | None:
+    eviction = accepted.evictions.get(name)
+    return None if eviction is None else replace(eviction, origin=None)  # it was decided, wherever it was written then
+
+
+_ACCEPTED: Final[Mapping[tuple[str, str], Callable[[FleetState, str, str], Any]]] = {
+    (CLUSTER_GROUP, "MemberCluster"): _cluster,
+    (PLACEMENT_GROUP, "ClusterResourcePlacement"): _placement,
+    (PLACEMENT_GROUP, "ResourcePlacement"): _placement,
+    (PLACEMENT_GROUP, "ClusterResourceOverride"): _override,
+    (PLACEMENT_GROUP, "ResourceOverride"): _override,
+    (PLACEMENT_GROUP, EVICTION): _eviction,
+}
+"""By group and kind, how the accepted version of a namespace and name is found."""

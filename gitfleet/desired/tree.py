@@ -172,13 +172,11 @@ class _Pool:
     def _former(self, item: ReadObject) -> ReadObject | None:
         """The placement that a refused one was to take over, unless another new one takes it over."""
         former, accepted = self.history.former(item), self.request.accepted.placements
-        if former is None or not isinstance(former.value, Placement):
+        if former is None:
             return None
-        placements = (
-            item_in_force.value for item_in_force in self.objects.values() if isinstance(item_in_force.value, Placement)
-        )
+        placements = [item.value for item in self.objects.values() if isinstance(item.value, Placement)]
         taken = {placement.renamed_from for placement in placements if placement.key not in accepted}
-        return None if former.value.key in taken else former
+        return None if PlacementKey(*former.identity[2:]) in taken else former
 
     def _retain(self, item: ReadObject | None, path: str) -> None:
         """Let a last good version go on because of the file at a path, unless the commit has the object. Note which
@@ -199,22 +197,13 @@ class _Pool:
     def _has_config(self) -> bool:
         return any(isinstance(item.value, FleetConfig) for item in self.objects.values())
 
-    def _folders(self, commit: Commit) -> dict[str, dict[str, Folder]]:
-        """The Folders by name, without variants that never were without an error: their clusters go on as before."""
-        has = {place for item in commit.objects.values() for place in _places(item)}
-        absent = self.failed - has
-        folders = {
-            folder.name: replace(
-                folder, variants=tuple(v for v in folder.variants if (folder.name, v.name) not in absent)
-            )
-            for _, folder in commit.of(Folder)
-        }
-        return {"folders": folders} if folders else {}
-
     def desired(self, commit: Commit) -> Desired:
         """Return the result."""
         objects, manifests = by_kind(commit.objects[identity] for identity in sorted(commit.objects))
-        objects = {**objects, **self._folders(commit)}
+        absent = self.failed - commit.variants  # never without an error: their clusters go on as before
+        for name, folder in objects.get("folders", {}).items():
+            variants = (variant for variant in folder.variants if (name, variant.name) not in absent)
+            objects["folders"][name] = replace(folder, variants=tuple(variants))
         retained = sorted((identity, tuple(sorted(paths))) for identity, paths in self.retained.items())
         return Desired(
             commit=self.request.commit,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import ChainMap
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -171,7 +171,7 @@ class Commit:
         ]
 
     @cached_property
-    def variants(self) -> Collection[tuple[str, str]]:
+    def variants(self) -> Set[tuple[str, str]]:
         """The Folders, by name, and the variants that have objects."""
         return {(manifest.folder, variant) for manifest in self.manifests for variant in manifest.variants}
 

@@ -294,11 +294,10 @@ def _misplaced(group: str, name: str, *names: str) -> Iterator[Break]:
         yield ("kind",), DesiredText.READ_RESOURCE_PLACED(home=home)
 
 
-def is_gitfleets(path: str, reading: FileReading | None) -> bool:
+def is_gitfleets(path: str, reading: FileReading) -> bool:
     """Whether gitfleet itself acts on a file outside `resources/`: it lies in one of gitfleet's folders, or holds an
     object of gitfleet's kinds."""
-    items = (*reading.objects, *reading.faulty) if reading is not None else ()
-    return is_ours(path) or any(is_our_group(item.identity[0]) for item in items)
+    return is_ours(path) or any(is_our_group(item.identity[0]) for item in (*reading.objects, *reading.faulty))
 
 
 def is_our_group(group: str) -> bool:

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from gitfleet.api import Break
 from gitfleet.api.folders import FOLDER_FILE, Folder
 from gitfleet.api.objects import Manifest, ObjectKey
-from gitfleet.desired.reading.files import Contents, ReadObject, is_gitfleets
+from gitfleet.desired.reading.files import Contents, FileReading, ReadObject, is_gitfleets
 from gitfleet.desired.reading.paths import (
     IGNORE_FILE,
     built_folders,
@@ -22,7 +22,7 @@ from gitfleet.desired.reading.paths import (
     is_payload_path,
     read_one_by_one,
 )
-from gitfleet.desired.reading.request import SourceFile
+from gitfleet.desired.reading.request import ABSENT, SourceFile
 from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.limits import MAX_VARIANTS
 
@@ -184,8 +184,8 @@ class _Tree:
         for path in read_one_by_one(self.paths):
             if is_payload_path(path) or not is_manifest_path(path):
                 continue
-            source = self.files.get(path)
-            if is_gitfleets(path, source.read(path, self.contents) if source is not None else None):
+            reading = self.files.get(path, ABSENT).read(path, self.contents) or FileReading()
+            if is_gitfleets(path, reading):
                 for directory in folders_of(path):
                     files.setdefault(directory, path)
         return files

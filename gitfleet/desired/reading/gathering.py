@@ -29,7 +29,7 @@ from gitfleet.desired.reading.paths import (
     read_one_by_one,
     wanted_paths,
 )
-from gitfleet.desired.reading.request import NOT_BUILT, SUBMODULE, SYMLINK, DesiredRequest, SourceFile
+from gitfleet.desired.reading.request import ABSENT, SUBMODULE, SYMLINK, DesiredRequest, SourceFile
 from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.limits import MAX_FILE_BYTES, MAX_FILES
 from gitfleet.formats.sentences import named_briefly
@@ -75,9 +75,7 @@ def gather(request: DesiredRequest) -> Gathered:
     layout = gathered.layout = layout_of(paths, request.files, request.contents)
     one_by_one = frozenset(read_one_by_one(paths, layout.variants)).union(filter(is_folder_file, paths))
     units: list[_Unit] = []
-    read_by_variants = {
-        path for directory in layout.variants for path in request.built.get(directory, NOT_BUILT).sources
-    }
+    read_by_variants = {path for directory in layout.variants for path in request.built.get(directory, ABSENT).sources}
     read = 0
     for path in paths:
         source = request.files[path]
@@ -116,7 +114,7 @@ def _is_gitfleets(path: str, source: SourceFile, request: DesiredRequest) -> boo
     """Whether a file is gitfleet's own even where a build reads it."""
     if is_payload_path(path):
         return is_folder_file(path)
-    return is_gitfleets(path, source.read(path, request.contents))
+    return is_gitfleets(path, source.read(path, request.contents) or FileReading())
 
 
 def _ignore_rules(request: DesiredRequest, gathered: Gathered) -> IgnoreRules:
@@ -157,7 +155,7 @@ def _built(request: DesiredRequest, gathered: Gathered) -> Iterator[_Unit]:
     """What was built stands for all files below its folder; without it, nothing there is touched."""
     folders, layout = gathered.layout.built, gathered.layout
     for folder in sorted(folders):
-        path, built = file_of_build(folder, folders[folder]), request.built.get(folder, NOT_BUILT)
+        path, built = file_of_build(folder, folders[folder]), request.built.get(folder, ABSENT)
         owners = layout.owners(folder)
         if built.parsed is not None:
             yield from ((path, built, owner) for owner in owners)

@@ -41,7 +41,7 @@ class SourceFile:
         return read_file(path, self.blob, self.parsed, contents) if self.parsed is not None else None
 
 
-NOT_BUILT: Final = SourceFile(blob="")
+ABSENT: Final = SourceFile(blob="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
