@@ -22,8 +22,8 @@ _TARGET: Final = ("spec", "targetRef")
 _KINDS: Final = ", ".join(sorted(kind.kind for kind in WORKLOAD_KINDS))
 _Clusters = Mapping[str, Mapping[str, str]]
 """The labels of each cluster by its name."""
-_Selected = frozenset[str] | None
-"""The names of the clusters that a rollout selects; None for every one."""
+_Selected = frozenset[str]
+"""The names of the clusters that a rollout selects; one for every cluster has "" as well, for those to come."""
 _Workload = Identity | tuple[str, PlacementKey]
 """A workload, or one of those that a placement has in a namespace."""
 
@@ -97,27 +97,22 @@ def _one_way(plan: RolloutPlan) -> Iterator[Break]:
 
 def _same_workload(rollouts: Sequence[tuple[ReadObject, WorkloadRollout]], clusters: _Clusters) -> Iterator[Refusal]:
     """Refuse rollouts of a workload that an earlier one moves on one of their clusters."""
+    everywhere = frozenset({"", *clusters})
     movers: dict[_Workload, list[tuple[ReadObject, str, _Selected]]] = {}
     for item, rollout in rollouts:
         selector, component = rollout.clusters, _component(rollout)
-        selected: _Selected = None
+        selected = everywhere
         if selector is not None:
             selected = frozenset(name for name, labels in clusters.items() if selector.matches(labels))
         refusals = [
             (item, (place, DesiredText.MOVED_ALREADY(other=mover.label, origin=mover.origin)))
             for workload, place in _workloads(rollout)
             for mover, moved, on in movers.get(workload, ())
-            if (not component or not moved or component == moved) and _overlap(selected, on)
+            if (not component or not moved or component == moved) and not selected.isdisjoint(on)
         ]
         yield from refusals
         for workload, _ in _workloads(rollout) if not refusals else ():
             movers.setdefault(workload, []).append((item, component, selected))
-
-
-def _overlap(first: _Selected, second: _Selected) -> bool:
-    if first is None or second is None:
-        return first is second or bool(first or second)
-    return not first.isdisjoint(second)
 
 
 def _workloads(rollout: WorkloadRollout) -> Iterator[tuple[_Workload, Location]]:
