@@ -66,13 +66,10 @@ def metric_breaks(
         hint = did_you_mean(key.name, names, DesiredText.ADD_CORRECT_NAME(metric_template=METRIC_TEMPLATE, key=key))
         yield ("templateRef", "name"), DesiredText.NAMES_NOT_REPO(kind=METRIC_TEMPLATE, hint=hint)
         return
-    needed = variables_of(template.query)
-    provided = {*variables, *metric.args}
-    for name in needed:
-        if name not in provided:
-            hint = did_you_mean(name, provided, DesiredText.GIVE_ARGS())
-            yield ("templateRef", "name"), DesiredText.QUERY_NOTHING_GIVES(origin=template.origin, name=name, hint=hint)
-    for name in metric.args:
-        if name not in needed:
-            hint = did_you_mean(name, set(needed), "remove it")
-            yield ("args", name), DesiredText.NO_VARIABLE_QUERY(origin=template.origin, hint=hint)
+    needed, provided = set(variables_of(template.query)), {*variables, *metric.args}
+    for name in sorted(needed - provided):
+        hint = did_you_mean(name, provided, DesiredText.GIVE_ARGS())
+        yield ("templateRef", "name"), DesiredText.QUERY_NOTHING_GIVES(origin=template.origin, name=name, hint=hint)
+    for name in sorted(metric.args.keys() - needed):
+        hint = did_you_mean(name, needed, "remove it")
+        yield ("args", name), DesiredText.NO_VARIABLE_QUERY(origin=template.origin, hint=hint)
