@@ -78,20 +78,19 @@ def built_folders(paths: Iterable[str], payload: Collection[str] = ()) -> dict[s
     it wherever they lie."""
     folders: dict[str, str] = {}
     for path in paths:
-        if is_build_file(path) and (is_payload_path(path) or not _apart(path, payload)):
-            folder, _, name = path.rpartition("/")
-            if folder not in folders or BUILD_FILES.index(name) < BUILD_FILES.index(folders[folder].rpartition("/")[2]):
-                folders[folder] = path
+        if is_build_file(path) and (is_payload_path(path) or _innermost(path, payload) is not None):
+            folder = path.rpartition("/")[0]
+            folders[folder] = min(folders.get(folder, path), path, key=_rank)
     return folders
+
+
+def _rank(path: str) -> int:
+    return BUILD_FILES.index(path.rpartition("/")[2])
 
 
 def file_of_build(folder: str, build_file: str) -> str:
     """The path at which the objects of a built folder stand: one for all three names of a kustomization."""
     return f"{folder}/{KUSTOMIZATIONS[0]}" if is_kustomization(build_file) else build_file
-
-
-def _apart(path: str, folders: Collection[str]) -> bool:
-    return not any(folder in folders for folder in folders_of(path))
 
 
 def read_one_by_one(paths: Iterable[str], payload: Collection[str] = ()) -> Iterator[str]:
@@ -134,7 +133,7 @@ def read_paths(paths: Iterable[str], rules: IgnoreRules | None = None, payload: 
     folder_files = frozenset(filter(is_folder_file, listed))
     governed = {*payload, *(path.rpartition("/")[0] for path in folder_files)}
     one_by_one = filter(is_manifest_path, read_one_by_one(listed, payload))
-    return folder_files.union(path for path in one_by_one if _apart(path, governed))
+    return folder_files.union(path for path in one_by_one if _innermost(path, governed) is None)
 
 
 def folders_of(path: str) -> Iterator[str]:
