@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 from gitfleet.api import Break, dotted
-from gitfleet.api.envelopes import documents_in, is_annotated, misplacement
+from gitfleet.api.annotations import below
+from gitfleet.api.envelopes import documents_in, is_envelope, misplacement
 from gitfleet.api.objects import GroupKind, JsonObject, Manifest, ObjectKey, Origin, key_of
 from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.api.texts import ApiText
@@ -221,27 +222,23 @@ def enveloped_breaks(envelope: Manifest, scopes: Mapping[GroupKind, bool]) -> li
     `scopes` are those of custom kinds, as far as they are known.
     """
     kind = envelope.key.group_kind
-    breaks: list[Break] = []
-    if is_envelope_kind(kind.group, kind.kind):
-        for entry, inner in (envelope.body.get("data") or {}).items():
-            breaks += [(("data", entry, *place), text) for place, text in _inner_breaks(inner, envelope, scopes)]
-    elif is_annotated(kind, envelope.body):
-        for entry, text in (envelope.body.get("data") or {}).items():
-            breaks += [(("data", entry), sentence) for sentence in _text_sentences(text, envelope, scopes)]
-    return breaks
+    judge = _inner_breaks if is_envelope_kind(*kind) else _text_breaks
+    entries = section(envelope.body, "data").items() if is_envelope(envelope) else ()
+    return [note for entry, inner in entries for note in below(("data", entry), judge(inner, envelope, scopes))]
 
 
-def _text_sentences(text: Any, envelope: Manifest, scopes: Mapping[GroupKind, bool]) -> Iterator[str]:
+def _text_breaks(text: Any, envelope: Manifest, scopes: Mapping[GroupKind, bool]) -> list[Break]:
     """What is wrong with one text of an annotated ConfigMap, where no line of the file can be named."""
     try:
         documents = documents_in(text if isinstance(text, str) else "")
     except UnreadableText as unreadable:
-        yield DesiredText.CANNOT_READ_OBJECTS(unreadable=unreadable)
-        return
+        return [((), DesiredText.CANNOT_READ_OBJECTS(unreadable=unreadable))]
+    breaks: list[Break] = []
     for number, inner in enumerate(documents, 1):
         for place, sentence in _inner_breaks(inner, envelope, scopes):
             field = f": {dotted(place)}" if place else ""
-            yield f"object {number}{field} {sentence}"
+            breaks.append(((), f"object {number}{field} {sentence}"))
+    return breaks
 
 
 def _inner_breaks(inner: Any, envelope: Manifest, scopes: Mapping[GroupKind, bool]) -> list[Break]:
