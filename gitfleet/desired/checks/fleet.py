@@ -63,15 +63,18 @@ def scaled_warnings(commit: Commit) -> Iterator[Refusal]:
     """Warn of workloads whose manifest has a number of replicas that an autoscaler of the repo sets, too, unless the
     FleetConfig leaves that field alone. A cluster never has two variants of one Folder."""
     scalers = scalers_of(commit.manifests)
-    variants: dict[tuple[str, ...], list[Manifest]] = {}
-    for manifest in commit.manifests if scalers else ():
-        variants.setdefault(_variant(manifest), []).append(manifest)
-    scalers_by_variant = {variant: scalers_of(manifests) for variant, manifests in variants.items()}
-    shared = scalers_by_variant.get((), {})
+    if not scalers:
+        return
+    by_variant: dict[tuple[str, ...], list[Manifest]] = {}
+    for manifest in commit.manifests:
+        by_variant.setdefault(_variant(manifest), []).append(manifest)
+    of_variants = {variant: scalers_of(manifests) for variant, manifests in by_variant.items()}
+    shared = of_variants.get((), {})
+    of_variants[()] = scalers  # what every cluster gets is scaled wherever a variant has the autoscaler
     rules = [rule for rule in commit.config.ignore_differences if "/spec/replicas" in rule.json_pointers]
-    for item, manifest in commit.of(Manifest) if scalers else ():
-        beside = {**scalers_by_variant[_variant(manifest)], **shared} if manifest.variants else scalers
-        scaler = beside.get(manifest.key.identity)
+    for item, manifest in commit.of(Manifest):
+        workload = manifest.key.identity
+        scaler = shared.get(workload) or of_variants[_variant(manifest)].get(workload)
         has_replicas = section(manifest.body, "spec").get("replicas") is not None
         if scaler is not None and has_replicas and not any(rule.matches(manifest.key) for rule in rules):
             yield item, (("spec", "replicas"), DesiredText.SET_BY_SCALER_TOO(scaler=scaler.key))
