@@ -8,12 +8,21 @@ import pytest
 
 from gitfleet.api.faults import Fault, Severity
 from gitfleet.desired import SourceFile, read_desired
+from gitfleet.desired.reading.paths import built_folders
 from gitfleet.desired.texts import DesiredText
 from tests.desired.commits import request_of, source_of
 
 RELEASE = "resources/web/gitfleet-helm.yaml"
 OVERLAY = "resources/web/kustomization.yaml"
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\n"
+
+
+def test_of_several_build_files_the_first_sort_counts() -> None:
+    names = ("kustomization.yaml", "kustomization.yml", "Kustomization", "gitfleet-helm.yaml", "Chart.yaml")
+    paths = [f"resources/web/{name}" for name in names]
+    for first in range(len(paths)):
+        assert built_folders(paths[first:]) == {"resources/web": paths[first]}
+        assert built_folders(sorted(paths[first:])) == {"resources/web": paths[first]}
 
 
 @pytest.mark.parametrize(

@@ -202,19 +202,27 @@ def test_replicas_beside_an_autoscaler(scaler: str, name: str, spec: str, config
     )
 
 
-@pytest.mark.parametrize("path", ["prod", "base"])
-def test_replicas_beside_an_autoscaler_of_the_same_variant_only(path: str) -> None:
+@pytest.mark.parametrize(
+    ("workload", "scaler", "is_scaled"),
+    [
+        ("web/base", "web/prod", False),
+        ("web/base", "web/base", True),
+        ("web/base", "everywhere", True),
+        ("everywhere", "web/base", True),
+    ],
+)
+def test_replicas_beside_an_autoscaler_of_the_same_variant_only(workload: str, scaler: str, is_scaled: bool) -> None:
+    path = f"resources/{workload}/web.yaml"
     files = {
         **WEB,
         f"resources/web/{FOLDER}": to_yaml(folder("web", ("prod", "prod", PROD), REST)),
-        "resources/web/base/web.yaml": scaled("replicas: 3, "),
-        "resources/web/prod/web.yaml": scaled(""),
-        f"resources/web/{path}/hpa.yaml": HPA.replace("NAME", "web"),
+        "resources/web/base/a.yaml": "",
+        "resources/web/prod/a.yaml": "",
+        path: scaled("replicas: 3, "),
+        f"resources/{scaler}/hpa.yaml": HPA.replace("NAME", "web"),
     }
     faults = read_desired(request_of(files)).faults
-    assert [fault.path for fault in faults if fault.field == "spec.replicas"] == (
-        ["resources/web/base/web.yaml"] if path == "base" else []
-    )
+    assert [fault.path for fault in faults if fault.field == "spec.replicas"] == [path] * is_scaled
 
 
 @pytest.mark.parametrize(
