@@ -4,11 +4,14 @@ go on."""
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 
 from gitfleet.api.faults import LastGood, Severity
 from gitfleet.api.placements import PlacementType
+from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.desired import DesiredRequest, SourceFile, read_desired
 from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.texts import FormatsText
@@ -279,3 +282,66 @@ def test_files_that_were_not_read() -> None:
         ("resources/lost.yaml:1: " + DesiredText.COULD_NOT_READ(ignore_file=".gitfleetignore")),
         "resources/why.yaml:1: is encrypted; decrypt it",
     ]
+
+
+ACCEPTED = (
+    """\
+apiVersion: cluster.kubernetes-fleet.io/v1
+kind: MemberCluster
+metadata: {name: web}
+spec: {connection: {context: web}}
+---
+apiVersion: placement.kubernetes-fleet.io/v1beta1
+kind: ResourcePlacement
+metadata: {name: web, namespace: web}
+spec: {resourceSelectors: [{group: "", version: v1, kind: ConfigMap, name: web}]}
+---
+apiVersion: placement.kubernetes-fleet.io/v1beta1
+kind: ClusterResourceOverride
+metadata: {name: web}
+spec:
+  clusterResourceSelectors: [{group: "", version: v1, kind: Namespace, name: web}]
+  policy: {overrideRules: [{clusterSelector: {}, overrideType: Delete}]}
+---
+apiVersion: placement.kubernetes-fleet.io/v1beta1
+kind: ResourceOverride
+metadata: {name: web, namespace: web}
+spec:
+  resourceSelectors: [{group: "", version: v1, kind: ConfigMap, name: web}]
+  policy: {overrideRules: [{clusterSelector: {}, overrideType: Delete}]}
+---
+apiVersion: placement.kubernetes-fleet.io/v1beta1
+kind: ClusterResourcePlacementEviction
+metadata: {name: web}
+spec: {placementName: web, clusterName: web}
+"""
+    "---\n" + PLACEMENT
+)
+
+
+def test_each_kind_that_is_accepted_goes_on_without_a_file() -> None:
+    """One that is leaving as it was before; of an override the newest version."""
+    desired, leaving = read({"all.yaml": ACCEPTED}), datetime(2026, 1, 1, tzinfo=UTC)
+    overrides, snapshot = desired.objects["overrides"], partial(OverrideSnapshot, hash="")
+    state = FleetState(
+        placements={
+            key: PlacementRecord(placement=replace(value, deleting=leaving))
+            for key, value in desired.placements.items()
+        },
+        clusters={name: replace(value, deleting=leaving) for name, value in desired.clusters.items()},
+        overrides={
+            key: (snapshot(override=replace(value, rules=()), index=0), snapshot(override=value, index=1))
+            for key, value in overrides.items()
+        },
+        evictions=desired.objects["evictions"],
+    )
+    faulty = read({"all.yaml": ACCEPTED.replace("\nspec:", "\nnope: 1\nspec:")}, accepted=state)
+    assert [fault.field for fault in faulty.faults].count("nope") == ACCEPTED.count("metadata:")
+    evictions = {name: replace(value, origin=None) for name, value in state.evictions.items()}
+    written = {name: replace(value, origin=None) for name, value in faulty.objects["evictions"].items()}
+    assert (faulty.placements, faulty.clusters, faulty.objects["overrides"], written) == (
+        desired.placements,
+        desired.clusters,
+        overrides,
+        evictions,
+    )
