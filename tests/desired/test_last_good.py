@@ -181,6 +181,10 @@ def test_edits_of_a_placement(old: str, new: str, fault: str) -> None:
     assert [*map(str, desired.faults)] == [f"placements/a.yaml:{line}: ClusterResourcePlacement/web: {rest}"]
     assert placement == accepted(before).placements[placement.key].placement
     assert desired.last_good == {"placements/a.yaml": (LastGood(blob_of(before), (0,)),)}
+    (record,) = accepted(before).placements.values()
+    leaving = replace(record, placement=replace(record.placement, deleting=datetime(2026, 1, 1, tzinfo=UTC)))
+    state = FleetState(placements={placement.key: leaving})
+    assert read({"placements/a.yaml": after}, accepted=state).faults == ()  # another one of its name
 
 
 @pytest.mark.parametrize(
