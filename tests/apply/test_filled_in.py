@@ -9,7 +9,6 @@ import yaml
 
 from gitfleet.api.objects import key_of
 from gitfleet.apply.comparisons import Comparisons
-from gitfleet.apply.texts import ApplyText
 from gitfleet.model.observations import DryRun, LiveObject
 from gitfleet.model.operations import DifferenceDetails
 from tests.apply.model_cluster import manifest
@@ -55,10 +54,6 @@ def found(there: LiveObject, made: dict[str, Any] | None = None, *, applied: boo
     return details
 
 
-def test_what_nobody_wrote_is_the_servers() -> None:
-    assert found(live(body(FILLED))) == ()
-
-
 @pytest.mark.parametrize(
     ("owned", "path", "value"),
     [
@@ -85,41 +80,12 @@ def test_an_item_that_somebody_added_counts_and_one_that_the_server_added_does_n
     assert found(live(more, proxy), more["spec"]) == ()
 
 
-@pytest.mark.parametrize(
-    "there",
-    [
-        live(body(FILLED), own=""),
-        live(body(FILLED), version="v2"),
-        LiveObject(key_of(body({})), body(FILLED, kind="Thing") | {"metadata": {**body({})["metadata"], "uid": "u1"}}),
-    ],
-    ids=["not applied by gitfleet", "recorded in another version", "without records"],
-)
-def test_where_the_records_do_not_tell_only_a_dry_run_does(there: LiveObject) -> None:
-    assert len(found(there)) == 5
-    assert found(there, FILLED) == ()
-
-
-def test_what_gitfleet_applied_by_another_manifest_counts() -> None:
-    wider = OWN.replace("f:replicas: {}", "f:replicas: {}, f:grace: {}")
-    there = live(body(FILLED), own=wider)
-    assert [path for path, _, _ in found(there, applied=False)] == ["/spec/rules/0/protocol", "/spec/grace"]
-    assert found(there, FILLED, applied=False) == ()
-
-
 def test_a_dry_run_over_another_content_does_not_count() -> None:
     wanted, there = manifest(body(WANTED)), live(body(FILLED), "f:spec: {f:grace: {}}")
     older = live(body({**FILLED, "grace": 5}), "f:spec: {f:grace: {}}")
     compared = Comparisons(dry_runs={("u1", wanted.digest): DryRun(older.body, body(FILLED))})
     assert compared.differences(wanted, there, full=True, applied=True) == (("/spec/grace", "30", None),)
     assert compared.questions
-
-
-def test_a_refused_dry_run_leaves_what_was_found_and_says_so() -> None:
-    wanted, there = manifest(body(WANTED)), live(body(FILLED), "f:spec: {f:grace: {}}")
-    compared = Comparisons(dry_runs={("u1", wanted.digest): DryRun(there.body, None, "the dry run was refused: no")})
-    assert compared.differences(wanted, there, full=True, applied=True) == (("/spec/grace", "30", None),)
-    assert not compared.questions
-    assert compared.doubt(wanted, there) == ApplyText.SERVER_FILLED_COUNTS_WELL(error="the dry run was refused: no")
 
 
 def test_a_secrets_key_without_an_owner_counts() -> None:

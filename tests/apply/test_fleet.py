@@ -214,20 +214,6 @@ def test_what_left_the_manifest_that_was_applied_to_a_cluster_goes(
     assert isinstance(operation, Update) and operation.removes == removes
 
 
-@pytest.mark.parametrize("known", [False, True])
-def test_what_helm_applied_goes_where_its_object_is_taken_over(known: bool) -> None:
-    fields: dict[str, Any] = {"f:data": {"f:x": {}}}
-    managed = [{"manager": "helm", "operation": "Update", "apiVersion": "v1", "fieldsV1": fields}]
-    body = {**THERE.body, "data": {"a": "1", "x": "1"}}
-    there = LiveObject(A.key, {**body, "metadata": {**THERE.body["metadata"], "managedFields": managed}})
-    inventory = {"c1": {A.key: replace(ENTRY, applied_digest="older")}} if known else {}
-    state = FleetState(clusters=HERE, inventory=inventory)
-    (found,), _ = plan_fleet(
-        state, Wanted({"c1": (work(A),)}), {"c1": seen("c1", live={A.key: there})}, Going({}, OPEN), {}, Failures()
-    )
-    assert isinstance(found, Update) and found.removes == ({} if known else fields)
-
-
 def test_what_was_compared_is_carried_on_and_forgotten_when_it_has_grown_too_much() -> None:
     state = FleetState(clusters=HERE, inventory={"c1": {A.key: ENTRY}})
 
@@ -275,12 +261,6 @@ def test_two_looks_of_one_reconcile(
     first: dict[str, ClusterObservation], closer: dict[str, ClusterObservation], merged: dict[str, ClusterObservation]
 ) -> None:
     assert merge_observations(first, closer) == merged
-
-
-def test_after_a_silent_cluster_the_next_is_merged_too() -> None:
-    closer = {"c1": seen("c1", reachable=False), "c2": seen("c2", live={B.key: None})}
-    merged = merge_observations({"c1": FIRST, "c2": seen("c2", live={A.key: None})}, closer)
-    assert merged["c2"].live == {A.key: None, B.key: None}
 
 
 def test_what_cannot_be_recorded_is_not_done_and_what_is_recorded_already_changes_nothing() -> None:

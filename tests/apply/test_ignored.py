@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 
 from gitfleet.api.fleet import IgnoreDifferences
-from gitfleet.apply import Ignored, find_differences
-from gitfleet.apply.comparisons import Comparisons
-from gitfleet.model.observations import LiveObject
+from gitfleet.apply import Ignored
 from tests import builders as make
 
 Tree = Mapping[str, Any]
@@ -220,24 +218,10 @@ def test_what_is_compared_and_what_is_applied(
     assert (applied.body["spec"], applied.digest) == (written, manifest.digest)
 
 
-def test_items_that_are_left_alone_stand_in_any_order() -> None:
-    """Each where it is in the manifest and in the live object: what is not left alone is compared."""
-    wanted, there = (pod_of(names) for names in ("bacd", "abcd"))
-    rules = ignored(*(f"/spec/containers/{at}" for at in (0, 1, 3)))
-    manifest = make.manifest_of(body(wanted))
-    found = rules.compared(manifest.key, manifest.body, body(there))
-    assert [one["spec"] for one in found] == [pod_of("c")] * 2
-
-
 def test_a_map_where_the_manifest_has_a_list_is_compared_whole() -> None:
     manifest = make.manifest_of(body({"l": ["a"]}))
     found = ignored("/spec/l/0").compared(manifest.key, manifest.body, body({"l": {"0": "b"}}))
     assert [one["spec"] for one in found] == [{"l": ["a"]}, {"l": {"0": "b"}}]
-
-
-def pod_of(names: str) -> dict[str, Any]:
-    """A container of each name."""
-    return {"containers": [{"name": name} for name in names]}
 
 
 @pytest.mark.parametrize("about", [
@@ -249,16 +233,6 @@ def test_a_rule_is_about_what_it_names_and_what_it_leaves_out_matches_all(about:
     rule: Any = IgnoreDifferences(json_pointers=(REPLICAS,))
     assert replace(rule, **about).matches(key)
     assert not any(replace(rule, **{**about, field: "other"}).matches(key) for field in about)
-
-
-@pytest.mark.parametrize("full", [False, True])
-def test_it_is_no_difference_and_does_not_change_the_shape(full: bool) -> None:
-    manifest, rules = make.manifest_of(body({"replicas": 2, "x": 1})), ignored(REPLICAS, "/spec/extra")
-    one, other = (LiveObject(manifest.key, body({"replicas": n, "x": 1, "extra": n})) for n in (2, 5))
-    assert Comparisons(rules).differences(manifest, other, full=full) == ()
-    assert Comparisons(rules).shape(manifest, one) == Comparisons(rules).shape(manifest, other)
-    assert Comparisons().shape(manifest, one) != Comparisons().shape(manifest, other)
-    assert find_differences(manifest.body, other.body, full=full) != ()
 
 
 def test_a_secrets_texts_are_its_data() -> None:

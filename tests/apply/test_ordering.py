@@ -16,7 +16,7 @@ from gitfleet.model.folder_order import NO_ORDER, FolderOrder
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Keep, KeepCode, Operation, Update
 from tests.apply.model_cluster import config_map
-from tests.apply.test_plan_apply import OTHER, live, owned, plan, work
+from tests.apply.test_plan_apply import live, owned, plan, work
 
 APPS, CERTS = config_map("apps", a="1"), config_map("certs", a="1")
 NEWER_APPS, NEWER_CERTS = config_map("apps", a="2"), config_map("certs", a="2")
@@ -79,11 +79,6 @@ def test_new_content_waits_for_the_objects_of_the_other_folder(
     assert isinstance(operation, Keep)
     why = ApplyText.WAITS_FOR_FOLDER(folder="certs", missing=CERTS.key)
     assert (operation.code, operation.reason) == (KeepCode.FOLDER, why)
-
-
-def test_another_placement_is_not_waited_for_here() -> None:
-    operations = plan(work(APPS), work(CERTS, placement=OTHER), **on_cluster(None, None))
-    assert isinstance(of_apps(operations), Create)
 
 
 def test_what_is_waited_for_is_deleted_last() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +12,6 @@ from gitfleet.api.objects import Identity, Manifest
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply import ApplyRequest, plan_apply, record_intended, settle_inventory
-from gitfleet.apply.removed_fields import LAST_APPLIED
 from gitfleet.apply.shapes import shape_digest
 from gitfleet.apply.texts import ApplyText
 from gitfleet.model.observations import LiveObject
@@ -25,8 +23,6 @@ from gitfleet.model.operations import (
     Operation,
     Outcome,
     OutcomeCode,
-    Refuse,
-    Release,
     Update,
 )
 from gitfleet.model.works import Work
@@ -156,33 +152,6 @@ def test_a_job_that_somebody_else_removed_is_made_again(ttl: int | None, status:
     assert isinstance(only(work(job), live={job.key: None}, inventory=after), Create)
 
 
-def test_with_if_not_drifted_a_changed_manifest_is_applied_to_what_was_seen() -> None:
-    entry, drifted = owned(CM, live(CM)), live(config_map("cm", a="9"))
-    new = config_map("cm", a="2")
-    got = only(work(new, when_to_apply="IfNotDrifted"), live={CM.key: drifted}, inventory={CM.key: entry})
-    assert isinstance(got, Update) and got.resource_version == "7"
-
-
-@pytest.mark.parametrize("entry", [None, InventoryEntry(key=CM.key, placement=WEB)], ids=["first", "unconfirmed"])
-def test_what_kubectl_had_besides_goes_with_always_and_stays_with_if_no_diff(entry: InventoryEntry | None) -> None:
-    """IfNoDiff takes over what is as it should be, and so changes nothing of it (kubefleet.md §6)."""
-    more = {**CM.body, "data": {"a": "1", "gone": "1"}}
-    annotations = {LAST_APPLIED: json.dumps(more)}
-    found = live(CM, data=more["data"], metadata={"annotations": annotations})
-    manager = {"manager": "gitfleet" if entry else "kubectl", "operation": "Apply", "apiVersion": "v1"}
-    metadata = {**found.body["metadata"], "managedFields": [manager]}
-    there = LiveObject(CM.key, {**found.body, "metadata": metadata})
-    inventory = {CM.key: entry} if entry else {}
-    for mode, removes in (("Always", {"f:data", "f:metadata"}), ("IfNoDiff", set[str]())):
-        update = only(work(CM, when_to_take_over=mode), live={CM.key: there}, inventory=inventory)
-        assert isinstance(update, Update) and set(update.removes) == removes, mode
-
-
-def test_of_two_placements_the_first_by_name_gets_a_new_object() -> None:
-    got = plan(work(CM), work(CM, placement=OTHER), live={CM.key: None})
-    assert [(type(o), o.placement) for o in got] == [(Create, OTHER), (Refuse, WEB)]
-
-
 def test_an_object_is_handed_over_by_a_placement_that_leaves() -> None:
     there = live(CM)
     inventory = {CM.key: owned(CM, there, OTHER)}
@@ -221,24 +190,6 @@ def test_a_namespace_stays_for_a_work_that_could_not_be_rendered() -> None:
     assert [type(o) for o in got] == [Keep, Keep]
 
 
-def test_needs_are_what_the_look_did_not_see() -> None:
-    ns, crd = namespace("new"), manifest(CRD)
-    inside, custom = config_map("cm", "new"), manifest({**CUSTOM, "metadata": {"name": "x", "namespace": "new"}})
-    got = plan(work(custom, inside, crd, ns), live={ns.key: None, inside.key: None, crd.key: None, custom.key: None})
-    assert [(o.key.kind, o.needs) for o in got if isinstance(o, Create)] == [
-        ("Namespace", ()),
-        ("ConfigMap", (ns.key,)),
-        ("CustomResourceDefinition", ()),
-        ("Foo", (ns.key, crd.key)),
-    ]
-    seen = plan(work(inside, ns), live={ns.key: live(ns), inside.key: None})
-    assert [o.needs for o in seen if isinstance(o, Create)] == [()]
-    nobody_observed = plan_apply(
-        ApplyRequest(gate=open_gate("c1"), cluster="c1", works=(work(inside),), live={inside.key: None})
-    )
-    assert isinstance(nobody_observed[0], Create) and nobody_observed[0].needs == (ns.key,)
-
-
 CRD: dict[str, Any] = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
@@ -252,38 +203,6 @@ def test_a_placement_that_only_reports_keeps_no_other_from_writing() -> None:
     report, create = plan(work(CM, placement=OTHER, type="ReportDiff"), work(CM), live={CM.key: None})
     assert isinstance(report, Keep) and report.placement == OTHER
     assert isinstance(create, Create) and create.placement == WEB
-
-
-def test_releases_come_after_all_deletions() -> None:
-    ns, there = namespace(), live(namespace(), manager="gitfleet")
-    inventory = {ns.key: owned(ns, there), CM.key: owned(CM, live(CM))}
-    got = plan(removing={WEB: DeletePropagation.DELETE}, live={ns.key: there, CM.key: None}, inventory=inventory)
-    assert [type(o) for o in got] == [Delete, Release]
-
-
-def test_another_version_of_a_kind_is_the_same_object() -> None:
-    old = manifest({"apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget", "metadata": CUSTOM["metadata"]})
-    new = manifest({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": CUSTOM["metadata"]})
-    there = live(new)
-    inventory = {old.key: owned(old, live(old))}
-    (update,) = plan(work(new), live={new.key: there, old.key: live(old)}, inventory=inventory)
-    assert isinstance(update, Update)
-    settled = settle_inventory(inventory, [Outcome(operation=update, ok=True, code=OutcomeCode.APPLIED, live=there)])
-    assert list(settled) == [new.key]
-
-
-def test_an_object_is_found_under_another_version_and_better_under_its_own() -> None:
-    old = manifest({"apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget", "metadata": CUSTOM["metadata"]})
-    new = manifest({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": CUSTOM["metadata"]})
-    shown, newer = live(old), live(new)
-    inventory = {old.key: owned(old, shown)}
-    found = [
-        only(work(new), live=seen, inventory=inventory)
-        for seen in ({old.key: shown}, {old.key: shown, new.key: newer}, {new.key: newer, old.key: shown})
-    ]
-    assert [o.live for o in found if isinstance(o, Update)] == [shown, newer, newer]
-    absent = only(work(new), live={old.key: None})
-    assert isinstance(absent, Create)
 
 
 def test_intent_comes_before_the_deed_and_survives_a_crash_in_between() -> None:

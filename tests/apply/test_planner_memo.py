@@ -190,32 +190,6 @@ def at(uid: str, version: str | None, **data: str) -> LiveObject:
     return LiveObject(OLD.key, {**OLD.body, "data": data, "metadata": metadata})
 
 
-def test_each_object_is_compared_with_each_manifest_once_while_its_content_stays() -> None:
-    compared, first, more = Comparisons(), at("u1", "7", a="9"), config_map("old", a="1", b="2")
-    answers = [
-        compared.differences(OLD, first, full=False),
-        compared.differences(more, first, full=False),
-        compared.differences(OLD, at("u1", "8", a="8"), full=False),
-        compared.differences(OLD, at("u2", "7", a="7"), full=False),
-        compared.differences(OLD, at("u3", "7", a="6", c="3"), full=True),
-        compared.differences(OLD, at("u3", "7", a="6", c="3"), full=False),
-    ]
-    a_is = [("/data/a", found, "1") for found in "987"]
-    assert answers == [
-        (a_is[0],),
-        (a_is[0], ("/data/b", None, "2")),
-        (a_is[1],),
-        (a_is[2],),
-        (("/data/a", "6", "1"), ("/data/c", "3", None)),
-        (("/data/a", "6", "1"),),
-    ]
-    assert compared.differences(more, at("u1", "7", a="9"), full=False) is answers[1]
-    assert compared.differences(OLD, at("u2", "7", a="7"), full=False) is answers[3]
-    shape = compared.shape(OLD, first)
-    assert compared.shape(OLD, first) is shape == shape_digest(OLD.body, first.body)
-    assert len(compared) == 6, "one of each object and manifest, that of its last content"
-
-
 @pytest.mark.parametrize("version", [None, "7"])
 def test_other_content_is_compared_though_a_server_gives_it_the_same_version(version: str | None) -> None:
     """A server may have lied about an object once, and an etcd that was restored gives versions again."""

@@ -73,16 +73,6 @@ def test_what_was_applied_is_there(wanted: Manifest, known: InventoryEntry, body
     assert replace(inventory[known.key], shape_digest=known.shape_digest) == known
 
 
-def test_a_manifest_whose_name_is_all_its_metadata_and_one_without_any_are_there_too() -> None:
-    for body in ({**CM.body, "metadata": None}, {k: v for k, v in CM.body.items() if k != "metadata"}):
-        odd = replace(CM, body=body)
-        observed, _ = as_recorded("c1", {CM.key: entry(CM)}, [work(odd)])
-        found = observed.live[CM.key]
-        assert found is not None and found.body["metadata"] == {
-            "name": "cm", "namespace": "ns", "uid": "u1", "managedFields": OURS
-        }  # fmt: skip
-
-
 def test_what_was_never_applied_is_not_there_and_the_next_is() -> None:
     new = entry(CM, uid=None)
     observed, inventory = as_recorded("c1", {CM.key: new, NS.key: entry(NS)}, [work(CM, NS)])

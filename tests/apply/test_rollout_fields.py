@@ -28,13 +28,14 @@ ROLLOUT = NamespacedName("ns", "roll")
 PARTITION = "/spec/updateStrategy/rollingUpdate/partition"
 
 
-def deployment(image: str = "web:1", **spec: Any) -> Manifest:
-    body = {"replicas": 5, "template": {"image": image}, **spec}
-    metadata = {"name": "web", "namespace": "ns"}
-    return manifest({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": body})
-
-
-DEPLOYMENT = deployment()
+DEPLOYMENT = manifest(
+    {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "ns"},
+        "spec": {"replicas": 5, "template": {"image": "web:1"}},
+    }
+)
 IDENTITY = DEPLOYMENT.key.identity
 
 
@@ -128,7 +129,6 @@ def there(wanted: Manifest = DEPLOYMENT, *, by: str = "", **parts: Any) -> LiveO
 
 
 ENTRY = owned(DEPLOYMENT, there())
-NEWER = deployment("web:2")
 DRIFT = {"when_to_apply": "IfNotDrifted"}
 FULL = {"comparison_option": "FullComparison"}
 
@@ -140,15 +140,12 @@ def _left_by(replicas: int) -> str:
     return ApplyText.ROLLOUT_LEFT(first=difference)
 
 
-LEFT_BY = _left_by(3)
 AS_APPLIED = ApplyText.AS_APPLIED()
 
 
-def decided(
-    wanted: Manifest, found: LiveObject | None, fields: Fields, strategy: dict[str, Any], mine: bool = True
-) -> Operation:
+def decided(wanted: Manifest, found: LiveObject | None, fields: Fields, strategy: dict[str, Any]) -> Operation:
     compared = Comparisons(Ignored(by_rollouts=held(fields) if fields else {}))
-    inventory = {wanted.key: ENTRY} if found is not None and mine else {}
+    inventory = {wanted.key: ENTRY} if found is not None else {}
     request = {"live": {wanted.key: found}, "inventory": inventory, "compared": compared}
     return only(work(wanted, **strategy), **request)
 
@@ -159,42 +156,6 @@ def test_what_is_held_is_no_drift(value: int, strategy: dict[str, Any]) -> None:
     for found in (there(), there(replicas=3, by=ROLLOUT_MANAGER), there(paused=True, by=ROLLOUT_MANAGER)):
         kept = decided(DEPLOYMENT, found, {"/spec/replicas": value, "/spec/paused": True}, strategy)
         assert (type(kept), kept.reason) == (Keep, AS_APPLIED)
-
-
-@pytest.mark.parametrize("strategy", [{}, DRIFT])
-def test_what_is_held_no_more_is_the_manifests_again(strategy: dict[str, Any]) -> None:
-    update = decided(DEPLOYMENT, there(replicas=3, by=ROLLOUT_MANAGER), {}, strategy)
-    assert isinstance(update, Update)
-    assert (update.reason, update.writers, update.rendered) == (LEFT_BY, (), None)
-    assert (update.manifest, update.removes) == (DEPLOYMENT, {"f:spec": {"f:replicas": {}}})
-    changed = there(replicas=3, by="kubectl-edit")
-    refused = decided(DEPLOYMENT, changed, {}, strategy)
-    first = ApplyText.IS_AND_SHOULD_BE(
-        path="/spec/replicas", there="3", wanted="", by="", more_than_first="5, written by kubectl-edit"
-    )
-    assert refused.reason == ApplyText.DRIFTED(first=first, doubt="")
-    assert isinstance(refused, Update) is (strategy == {})
-
-
-def test_an_object_is_made_and_applied_with_what_is_held_of_it() -> None:
-    made = decided(DEPLOYMENT, None, {"/spec/replicas": 0}, {})
-    assert isinstance(made, Create) and made.rendered == DEPLOYMENT
-    assert (made.manifest.body["spec"]["replicas"], made.manifest.digest) == (0, DEPLOYMENT.digest)
-    update = decided(NEWER, there(replicas=3, by=ROLLOUT_MANAGER), {"/spec/replicas": 3}, {})
-    assert isinstance(update, Update) and update.rendered == NEWER
-    assert (update.manifest.body["spec"], update.manifest.digest) == (
-        {**NEWER.body["spec"], "replicas": 3},
-        NEWER.digest,
-    )
-    assert update.reason == ApplyText.MANIFEST_CHANGED()
-
-
-def test_a_take_over_and_a_report_see_no_difference_in_what_is_held() -> None:
-    changed = there(replicas=3)
-    taken = decided(DEPLOYMENT, changed, {"/spec/replicas": 3}, {"when_to_take_over": "IfNoDiff"}, mine=False)
-    assert isinstance(taken, Update)
-    report = decided(DEPLOYMENT, changed, {"/spec/replicas": 3}, {"type": "ReportDiff"}, mine=False)
-    assert isinstance(report, Keep) and report.code is KeepCode.NO_DIFF_FOUND
 
 
 def removed(stays: bool, found: LiveObject | None = None, **request: Any) -> list[Operation]:

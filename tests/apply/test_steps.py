@@ -11,7 +11,6 @@ import pytest
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.api.steps import STEP
-from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply import record_intended, settle_inventory
 from gitfleet.apply.texts import ApplyText
 from gitfleet.model.observations import LiveObject
@@ -20,7 +19,7 @@ from gitfleet.model.removals import STEP as BY_STEP
 from gitfleet.model.removals import ClusterGate
 from tests import builders
 from tests.apply.model_cluster import config_map, manifest, namespace
-from tests.apply.test_plan_apply import OTHER, WEB, live, owned, plan, work
+from tests.apply.test_plan_apply import live, owned, plan, work
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CONFIG, NEWER_CONFIG = config_map("web", a="1"), config_map("web", a="2")
@@ -87,14 +86,6 @@ def test_the_other_objects_wait_for_a_step_and_its_namespace_does_not() -> None:
     space = namespace()
     operations = seen(space, MIGRATE, CONFIG, live={**NOTHING_THERE, space.key: None})
     assert operations == {"Namespace": "Create", "Job": "Create", "ConfigMap": "WaitsForStep"}
-
-
-def test_the_job_of_another_placement_is_no_step_of_this_one() -> None:
-    service = manifest(builders.service("ns", "web"))
-    there = {**NOTHING_THERE, service.key: None}
-    operations = plan(work(MIGRATE, CONFIG), work(MIGRATE, service, placement=OTHER), live=there, now=NOW)
-    waiting = {(str(o.placement), o.key.kind) for o in operations if as_seen(o) == "WaitsForStep"}
-    assert waiting == {("other", "Service")}
 
 
 @pytest.mark.parametrize(("config", "starts"), [(None, "install"), (live(NEWER_CONFIG), "upgrade")])
@@ -233,13 +224,6 @@ def test_drift_and_equal_content_run_nothing() -> None:
     assert seen(MIGRATE, CONFIG, live=drifted, inventory=inventory) == {"Job": "Finished", "ConfigMap": "Update"}
 
 
-def test_a_step_that_is_added_to_content_that_stays_runs_with_the_next() -> None:
-    config = live(CONFIG, manager="gitfleet", data={"a": "by hand"})
-    there = {MIGRATE.key: None, CONFIG.key: config}
-    operations = seen(MIGRATE, CONFIG, live=there, inventory={CONFIG.key: owned(CONFIG, live(CONFIG))})
-    assert operations == {"Job": "Finished", "ConfigMap": "Update"}
-
-
 def test_a_step_waits_for_what_a_hook_puts_before_it() -> None:
     values = config_map("values")
     values = manifest({**values.body, "metadata": {**values.body["metadata"], "annotations": dict([PRE_SYNC])}})
@@ -280,12 +264,6 @@ def test_a_job_of_somebody_else_is_taken_over_as_the_placement_says(strategy: st
     there = {MIGRATE.key: live(MIGRATE), CONFIG.key: None}
     (operation,) = (o for o in plan(work(MIGRATE, CONFIG, when_to_take_over=strategy), live=there, now=NOW) if o.step)
     assert as_seen(operation) == job_is
-
-
-def test_a_placement_that_leaves_deletes_the_job_like_any_other() -> None:
-    observed, there, inventory = before()
-    operations = plan(live=there, inventory=inventory, removing={WEB: DeletePropagation.DELETE})
-    assert {o.uid for o in operations if isinstance(o, Delete)} >= {observed.uid}
 
 
 def test_who_foresees_the_end_takes_for_granted_that_steps_succeed() -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from gitfleet.api.bindings import FieldWriter
 from gitfleet.apply import names_of, writer_of
-from gitfleet.apply.differences import writers_of
 
 MANIFEST = {
     "metadata": {"labels": {"a/b~c": "1"}},
@@ -88,28 +87,6 @@ def test_the_last_other_writer_of_a_field(path: str, entries: Any, writer: str |
     found = writer_of(MANIFEST, {"metadata": {"managedFields": entries}}, path)
 
     assert (found.manager if found is not None else None) == writer
-
-
-def test_every_owner_of_every_differing_field_is_listed_by_path_and_manager() -> None:
-    """Once each, with its latest time, whatever the order of the entries: who wrote last says nothing of one field."""
-    greeting: dict[str, Any] = {"f:data": {"f:greeting": {}}}
-    both: dict[str, Any] = {**greeting, "f:spec": {"f:args": {}}}
-    entries = [
-        entry("b", greeting, time="2026-01-03T00:00:00Z"),
-        entry("a", both, time="2026-01-02T00:00:00Z"),
-        entry("a", greeting, operation="Apply"),
-        entry("gitfleet", both, operation="Apply"),
-        entry("m" * 200, {"f:spec": {"f:args": {}}}),
-    ]
-    details = (("/data/greeting", "1", "2"), ("/spec/args/1", "x", "b"), ("/spec/finalizers/0", None, "x"))
-    expected = (
-        FieldWriter("/data/greeting", "a", "2026-01-02T00:00:00Z"),
-        FieldWriter("/data/greeting", "b", "2026-01-03T00:00:00Z"),
-        FieldWriter("/spec/args/1", "a", "2026-01-02T00:00:00Z"),
-        FieldWriter("/spec/args/1", "m" * 128, "2026-01-01T00:00:00Z"),
-    )
-    for managed in (entries, entries[::-1]):
-        assert writers_of(MANIFEST, {"metadata": {"managedFields": managed}}, details) == expected
 
 
 @pytest.mark.parametrize(
