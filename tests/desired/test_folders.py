@@ -26,7 +26,6 @@ from tests import builders
 from tests.builders import to_yaml
 from tests.desired.commits import faults_of, read, request_of, source_of
 from tests.folders import FOLDER, PROD, REST, folder, select_folder, settings, web
-from tests.texts import part
 
 APPS = f"resources/apps/{FOLDER}"
 NAMESPACE = {"resources/apps/ns.yaml": to_yaml(builders.namespace("apps"))}
@@ -122,18 +121,6 @@ def test_a_namespace_that_exists_needs_no_manifest(names: list[str]) -> None:
     files = {**governed(namespace="apps"), "resources/apps/web.yaml": web("web:1")}
     assert len(errors(files)) == 1
     assert errors({**files, **config(existingNamespaces=names)}) == []
-
-
-def test_a_namespace_is_made_once_and_only_where_no_manifest_has_it() -> None:
-    both = {
-        f"resources/{name}/{FOLDER}": to_yaml(folder(name, namespace="apps", createNamespace=True))
-        for name in ("apps", "more")
-    }
-    desired = read({**both, "resources/apps/web.yaml": web("web:1")})
-    assert desired.faults == ()
-    assert [is_made(m) for m in desired.payload if m.key.kind == "Namespace"] == [True]
-    assert not any(map(is_made, read({**both, **NAMESPACE}).payload))
-    assert not any(map(is_made, read({**both, **config(existingNamespaces=["ap*"])}).payload))
 
 
 @pytest.mark.parametrize("rule", [{"scope": "Cluster"}, {"namespaces": ["ap*"]}, {"kinds": [{"kind": "Namespace"}]}])
@@ -239,23 +226,6 @@ def test_gitfleets_kinds_in_a_variant_are_payload_and_one_that_a_build_reads_sta
     assert [*desired.clusters] == ["c1"]
 
 
-@pytest.mark.parametrize(
-    "second",
-    [
-        {
-            f"resources/shop/{FOLDER}": to_yaml(folder("shop", namespace="apps")),
-            "resources/shop/web.yaml": web("web:3"),
-        },
-        {"resources/else/web.yaml": to_yaml(builders.deployment("apps", "web"))},
-    ],
-)
-def test_only_variants_of_one_folder_share_an_object(second: dict[str, str]) -> None:
-    spec: dict[str, Any] = {"namespace": "apps", "createNamespace": True}
-    files = {**governed(("prod", "prod", PROD), REST, **spec), **PAIR}
-    (fault,) = errors({**files, **second})
-    assert part(DesiredText.DEFINED_SECOND_TIME) in fault
-
-
 def accepted(desired: Desired) -> FleetState:
     """The state after a commit: a placement of everything of the Folder."""
     key = PlacementKey("", "apps")
@@ -327,14 +297,6 @@ def test_an_error_of_a_folder_makes_no_payload_of_what_its_variants_name(path: s
     ]  # fmt: skip
     assert len(errors({**files, **wrong})) == 1
     assert sorted(placed(read({**files, **wrong}))) == ["Namespace/apps"]
-
-
-def test_a_new_variant_with_an_error_is_not_there_yet() -> None:
-    more = to_yaml(folder("apps", ("eu", "eu", {"matchLabels": {"region": "eu"}}), ("prod", "prod", PROD), REST,
-                          namespace="apps", createNamespace=True))  # fmt: skip
-    desired = after({APPS: more, "resources/apps/eu/web.yaml": "kind: ["})
-    assert sorted(placed(desired)) == ALL
-    assert [v.name for v in desired.folders["apps"].variants] == ["prod", "rest"]
 
 
 def test_what_is_built_gets_the_folder_too_and_the_folder_file_is_not_read_by_the_build() -> None:

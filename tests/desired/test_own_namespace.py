@@ -10,7 +10,7 @@ import pytest
 from gitfleet.api.kinds import Kind, watched_kinds
 from gitfleet.api.texts import ApiText
 from gitfleet.desired.texts import DesiredText
-from tests.builders import deployment, metric_template, namespace, placement, repo_files_for, stateful_set
+from tests.builders import deployment, namespace, placement, repo_files_for, stateful_set
 from tests.desired.commits import faults_of, read
 
 NAMESPACED = [kind for kind in watched_kinds() if kind.namespaced]
@@ -117,13 +117,6 @@ def test_app_rollouts_of_one_placement_in_two_namespaces_do_not_exclude_each_oth
     assert len(read(committed(*both)).rollouts) == 2
     again = {**head, "metadata": {"name": "y", "namespace": "team-b"}}
     assert len(read(committed(*both, again)).rollouts) == 2
-
-
-def test_a_query_of_another_namespace_may_be_measured() -> None:
-    metric = {"name": "m", "metricsRange": {"max": 1}, "templateRef": {"name": "m", "namespace": "team-b"}}
-    template = metric_template("m", "up")
-    template["metadata"]["namespace"] = "team-b"
-    assert read(committed(template, trait("x", A, canaryMetric=[metric]))).rollouts
 
 
 def test_an_override_changes_objects_of_its_own_namespace() -> None:

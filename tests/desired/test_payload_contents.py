@@ -94,14 +94,6 @@ def test_the_texts_of_an_annotated_config_map_are_read_with_the_commit(text: str
     assert fault.startswith(f"4: data.x: {sentence}"), fault
 
 
-def test_a_sound_envelope_of_either_kind_has_no_fault() -> None:
-    role = ROLE % ", namespace: shop"
-    assert faults(payload("ConfigMap", metadata=ANNOTATED, data={"x": role})) == []
-    tree = {"apiVersion": "example.com/v1", "kind": "Tree", "metadata": {"name": "t"}}
-    fleet = "placement.kubernetes-fleet.io/v1beta1"
-    assert faults(payload("ClusterResourceEnvelope", fleet, "", data={"x": tree})) == []
-
-
 def test_where_an_object_may_lie_holds_in_every_envelope() -> None:
     fleet = "placement.kubernetes-fleet.io/v1beta1"
     inner = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m", "namespace": "kube-system"}}

@@ -18,7 +18,7 @@ from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.texts import FormatsText
 from gitfleet.model.state import FleetState
 from tests import builders
-from tests.desired.commits import faults_of, read, request_of
+from tests.desired.commits import faults_of, request_of
 
 HASH = "0" * 64
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -31,11 +31,6 @@ FLEET = builders.to_yaml(
     builders.fleet_config(freezeWindows=[{"name": "nights", "schedule": "0 22 * * *", "duration": "8h"}]),
 )
 END = "2099-01-01T00:00:00Z"
-
-
-def in_namespace(body: dict[str, Any]) -> dict[str, Any]:
-    kind, metadata = body["kind"].removeprefix("Cluster"), {**body["metadata"], "namespace": "web"}
-    return {**body, "kind": kind, "metadata": metadata}
 
 
 def quarantine(placement: str, **spec: Any) -> dict[str, Any]:
@@ -127,26 +122,6 @@ def test_what_is_named_and_not_there(body: dict[str, Any], expected: list[str]) 
 )
 def test_what_is_there_is_no_warning(body: dict[str, Any]) -> None:
     assert warnings(body) == []
-
-
-def broken(body: dict[str, Any]) -> dict[str, Any]:
-    """An object with an error."""
-    return {**body, "metadata": {**body["metadata"], "labels": {"a": 7}}}
-
-
-GONE_IN_ERROR = [
-    (builders.placement("gone", "web"), quarantine("gone")),
-    (builders.member_cluster("gone"), builders.eviction("e", "web", "gone")),
-    (builders.freeze("gone", END), builders.freeze_override("o", END, freezes=["gone"])),
-]
-
-
-@pytest.mark.parametrize(("gone", "body"), GONE_IN_ERROR, ids=lambda body: body["kind"])
-def test_an_object_with_an_error_is_not_missing(gone: dict[str, Any], body: dict[str, Any]) -> None:
-    files = {"fleet/all.yaml": FLEET, "x/a.yaml": builders.to_yaml(body)}
-    assert [text for text in faults_of(files) if text.startswith("x/")]
-    found = faults_of({**files, "y/a.yaml": builders.to_yaml(broken(gone))})
-    assert found and all(text.startswith("y/") for text in found)
 
 
 SCOPE = {
@@ -324,24 +299,6 @@ IN_TERMS = "spec.policy.affinity.clusterAffinity.requiredDuringSchedulingIgnored
 )
 def test_a_selector_without_a_match_is_a_warning(body: dict[str, Any], expected: list[tuple[str, str]]) -> None:
     assert unmatched(body) == expected
-
-
-def test_a_placement_names_clusters_of_the_fleet() -> None:
-    fixed = builders.placement(
-        "p", "web", policy={"placementType": "PickFixed", "clusterNames": ["eu", "eu-1", "moon"]}
-    )
-    files = {"fleet/all.yaml": PAYLOAD, "x/a.yaml": builders.to_yaml(fixed)}
-    desired = read(files)
-    assert [(fault.field, fault.message, fault.severity) for fault in desired.faults] == [
-        ("spec.policy.clusterNames[1]", no("cluster"), Severity.ERROR),
-        ("spec.policy.clusterNames[2]", no("cluster"), Severity.ERROR),
-    ]
-    assert not desired.placements
-    before = {**files, "x/a.yaml": files["x/a.yaml"].replace("- eu-1\n", "").replace("- moon\n", "")}
-    (kept,) = read(files, before=before).placements.values()
-    assert kept.effective_policy.cluster_names == ("eu",)
-    broken_cluster = builders.to_yaml(broken(builders.member_cluster("eu-1")), broken(builders.member_cluster("moon")))
-    assert read({**files, "y.yaml": broken_cluster}).placements, "its clusters are there, with an error"
 
 
 @pytest.mark.parametrize(

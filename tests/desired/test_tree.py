@@ -10,10 +10,8 @@ from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.folders import FOLDER_FILE
 from gitfleet.api.objects import GroupKind
 from gitfleet.api.overrides import OverrideKey
-from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot
-from gitfleet.api.texts import ApiText
-from gitfleet.desired import SourceFile, read_desired, read_ignore, wanted_paths
+from gitfleet.desired import SourceFile, read_desired
 from gitfleet.desired.texts import DesiredText
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState, PlacementRecord
@@ -172,22 +170,6 @@ def test_selectors_are_for_kinds_of_the_placement_s_scope() -> None:
     ]
 
 
-def test_a_budget_that_means_nothing_stays_and_is_told() -> None:
-    budget = (
-        "apiVersion: placement.kubernetes-fleet.io/v1\nkind: ClusterResourcePlacementDisruptionBudget\n"
-        "metadata: {name: web}\nspec: {maxUnavailable: 1}\n"
-    )
-    files = {"budgets/a.yaml": budget, "placements/a.yaml": PLACEMENT}
-    assert faults_of(files) == [
-        (
-            "budgets/a.yaml:4: ClusterResourcePlacementDisruptionBudget/web: spec.maxUnavailable: "
-            + ApiText.NOT_GO_PICKALL_PLACEMENT()
-            + " (warning)"
-        )
-    ]
-    assert list(read(files).budgets) == ["web"]
-
-
 def test_a_fleet_has_one_configuration() -> None:
     config = "apiVersion: gitfleet.dev/v1alpha1\nkind: FleetConfig\nmetadata: {name: fleet}\nspec: {interval: 90s}\n"
     desired = read({"gitfleet.yaml": config, "other.yaml": config.replace("fleet}", "more}")})
@@ -195,13 +177,6 @@ def test_a_fleet_has_one_configuration() -> None:
         ("other.yaml:1: FleetConfig/more: " + DesiredText.SECOND_CONFIGURATION_BESIDE(origin="gitfleet.yaml"))
     ]
     assert desired.config.interval_seconds == 90.0
-
-
-def test_everything_under_resources_is_payload() -> None:
-    desired = read({"resources/a.yaml": PLACEMENT, "placements/a.yaml": PLACEMENT})
-    assert [(fault.path, fault.severity) for fault in desired.faults] == [("resources/a.yaml", "warning")]
-    assert [str(manifest.key) for manifest in desired.payload] == ["ClusterResourcePlacement/web"]
-    assert list(desired.placements) == [PlacementKey("", "web")]
 
 
 @pytest.mark.parametrize("kind", ["/../../../../EVIL", "A/B", "..", "A.b", "A b", "1A", "A%2f"])
@@ -270,21 +245,6 @@ def test_a_namespace_may_be_made_by_what_an_envelope_carries(envelope: str) -> N
     assert read({**files, "resources/e.yaml": text}).faults == ()
 
 
-def test_what_a_crd_says_of_its_kind_holds_inside_envelopes() -> None:
-    text = (
-        f"{CRD}spec: {{group: b, scope: Cluster, names: {{kind: A}}}}\n---\n"
-        f"{ENVELOPE.replace('Cluster', '').replace('name: e', 'name: e, namespace: default')}"
-        "data: {x: {apiVersion: b/v1, kind: A, metadata: {name: a, namespace: default}}}\n"
-    )
-    desired = read({"resources/a.yaml": text})
-    assert [str(fault) for fault in desired.faults] == [
-        (
-            "resources/a.yaml:9: ResourceEnvelope/default/e: data.x.metadata.namespace: "
-            + DesiredText.NOT_GO_CLUSTER_SCOPED_KIND(kind="A")
-        )
-    ]
-
-
 def test_approvals_are_named_after_their_file_or_themselves() -> None:
     when = '"lastTransitionTime": "2026-01-01T00:00:00Z"'
     payload = f'{{"status": {{"conditions": [{{"type": "Approved", "status": "True", {when}}}]}}}}'
@@ -303,32 +263,6 @@ def test_approvals_are_named_after_their_file_or_themselves() -> None:
         "r-prod": [("Approved", "False")],
         "shop/s-canary": [("Approved", "True")],
     }
-
-
-def test_an_approval_beside_its_request_counts() -> None:
-    request = "apiVersion: placement.kubernetes-fleet.io/v1\nkind: ClusterApprovalRequest\nmetadata: {name: r-prod}\n"
-    payload = '{"status": {"conditions": [{"type": "Approved", "status": "True"}]}}'
-    desired = read({"approvals/a.yaml": request, "approvals/r-prod.json": payload})
-    assert [approval.conditions[0].type for approval in desired.approvals.values()] == ["Approved"]
-
-
-def test_ignored_and_hidden_files_are_not_read() -> None:
-    files = {
-        ".gitfleetignore": "docs/\n*.tmp.yaml\n!keep.tmp.yaml\n",
-        "docs/a.yaml": "a: [",
-        "resources/a.tmp.yaml": "a: [",
-        "resources/keep.tmp.yaml": CONFIG_MAP,
-        ".github/a.yaml": "a: [",
-        "resources/.a.yaml": "a: [",
-        "README.md": "a: [",
-    }
-    desired = read(files)
-    assert desired.faults == ()
-    assert [str(manifest.origin) for manifest in desired.payload] == ["resources/keep.tmp.yaml:1"]
-    assert sorted(wanted_paths(files, read_ignore(files[".gitfleetignore"].encode()))) == [
-        "README.md",
-        "resources/keep.tmp.yaml",
-    ]
 
 
 def test_bad_lines_of_the_ignore_file() -> None:

@@ -154,12 +154,6 @@ def test_an_object_of_ours_among_the_payload(group: str, kind: str, metadata: st
     assert [(fault.path, fault.line, fault.message, fault.severity) for fault in kinds] == expected
 
 
-def test_an_approval_without_a_kind_that_answers_nothing() -> None:
-    text = "status: {conditions: [{type: approved, status: 'True'}]}\n"
-    (warning,) = read_desired(request_of({"approvals/hold-web-1.yaml": text})).faults
-    assert str(warning).startswith("approvals/hold-web-1.yaml:1: ") and warning.message == NO_ANSWER
-
-
 HPA = (
     "---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web, namespace: web}\n"
     "spec: {maxReplicas: 5, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: NAME}}\n"

@@ -364,17 +364,6 @@ def test_without_the_commit_of_before_the_accepted_rollout_stays() -> None:
     assert isinstance(kept, AppRollout) and (kept.target_revision, kept.source_revision) == ("2", "1")
 
 
-def test_a_template_that_is_gone_is_an_error_of_the_rollout_which_stays() -> None:
-    files = {PATH: trait(plan={"numBatches": 3, **measured()})}
-    before = {**files, "metrics/a.yaml": template()}
-    accepted = record(trait(plan={"numBatches": 3}), RollingState.ROLLING_IN_BATCHES)
-    assert rollouts(files, before, accepted) == GOOD
-    assert faults_of({**AROUND, **files}, before={**AROUND, **before}, accepted=accepted) == [
-        AT(6, (f'spec.rolloutPlan.canaryMetric[0].templateRef.name: {NO_TEMPLATE}' + DesiredText.ADD_CORRECT_NAME(
-            metric_template="MetricTemplate", key="web/errors"))),
-    ]  # fmt: skip
-
-
 def test_of_two_rollouts_of_a_workload_the_one_that_nobody_changed_stays() -> None:
     before = {"rollouts/a.yaml": trait("a", targetRef={**DEPLOYMENT, "name": "a"}), "rollouts/b.yaml": trait("b")}
     files = {**before, "rollouts/a.yaml": trait("a", plan={"numBatches": 4})}
@@ -476,9 +465,3 @@ def test_what_else_may_change_while_a_rollout_runs(old: str, new: str, expected:
     found = faults_of({**AROUND, PATH: new}, before={**AROUND, PATH: old}, accepted=running)
     errors = [fault.split(": ", 2)[2] for fault in found if "(warning)" not in fault]
     assert errors == expected
-
-
-def test_a_rollout_that_was_removed_comes_back_in_any_form() -> None:
-    running = record(SOURCED, RollingState.ABANDONING)
-    removed = FleetState(rollouts={key: replace(one, removing=True) for key, one in running.rollouts.items()})
-    assert faults_of({**AROUND, PATH: trait(plan={"numBatches": 5})}, before=AROUND, accepted=removed) == []

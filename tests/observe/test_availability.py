@@ -77,11 +77,6 @@ def test_custom_kinds_by_kstatus(status: dict[str, Any], expected: Verdict) -> N
     assert availability_of(body("example.com/v1/Foo", status)) == expected
 
 
-def test_a_kind_of_a_known_name_in_another_group_is_custom() -> None:
-    assert availability_of(body("example.com/v1/Deployment")).availability is U
-    assert availability_of(body("example.com/v1/ConfigMap", {"conditions": [ready("False")]})).availability is N
-
-
 DEPLOYMENT, STATEFUL_SET, DAEMON_SET = (f"apps/v1/{kind}" for kind in ("Deployment", "StatefulSet", "DaemonSet"))
 
 

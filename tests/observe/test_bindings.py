@@ -245,20 +245,6 @@ def test_what_was_said_of_an_older_generation_says_nothing_of_a_silent_cluster()
     ]
 
 
-def test_all_in_place_and_available() -> None:
-    got = observed(binding(), work(CM, DEPLOYMENT), [kept(CM), kept(DEPLOYMENT, AVAILABLE)], [], T1)
-    assert reported(got) == [
-        *BEFORE,
-        ("Applied", "True", "AllWorkHaveBeenApplied"),
-        ("Available", "True", "AllWorkAreAvailable"),
-    ]
-    assert (got.applied_snapshot, got.failed) == ("web-1-snapshot", ())
-    again = observed(got, work(CM, DEPLOYMENT), [kept(CM), kept(DEPLOYMENT, AVAILABLE)], [], T2)
-    assert again == got
-    empty = reported(observed(binding(), work(overridden=True), [], [], T1))
-    assert empty == [*reported(got)[:1], ("Overridden", "True", "OverriddenSucceeded"), *reported(got)[2:]]
-
-
 def test_applied_now_and_judged_by_the_servers_answer() -> None:
     operations: list[Operation] = [create(CM), create(DEPLOYMENT)]
     outcomes = [done_by_cluster(create(CM)), done_by_cluster(create(DEPLOYMENT))]
@@ -279,13 +265,6 @@ def test_applied_now_and_judged_by_the_servers_answer() -> None:
         ),
     )
     assert got.applied_snapshot == "web-1-snapshot"
-
-
-def test_an_operation_without_outcome_is_in_progress() -> None:
-    got = observed(binding(applied_snapshot="web-0-snapshot"), work(CM), [create(CM)], [], T1)
-    assert reported(got) == [*BEFORE, ("Applied", "False", "ApplyInProgress")]
-    assert got.applied_snapshot == "web-0-snapshot"
-    assert got.conditions[-1].message == ObserveText.WORK_OBJECTS_BEING_APPLIED(waiting="1", count="1")
 
 
 A_DIFFERS = (("/data/a", "9", "1"),)
@@ -337,29 +316,9 @@ def test_who_wrote_a_difference_is_recorded_with_the_time_at_which_it_was_found_
     assert [one.writers for one in later.drifted] == [recorded]
 
 
-def test_a_new_generation_starts_anew() -> None:
-    old = observed(binding(), work(CM), [kept(CM)], [], T0)
-    new = replace(old, generation=4, resource_snapshot="web-2-snapshot")
-    got = observed(new, work(CM, generation=4, snapshot="web-2-snapshot"), [kept(CM)], [], T2)
-    assert {c.type: c.last_transition_time for c in got.conditions if c.observed_generation == 4} == dict.fromkeys(
-        ("Overridden", "WorkSynchronized", "Applied", "Available"), T2
-    )
-    pending = observed(new, work(CM, generation=4, snapshot="web-2-snapshot"), [create(CM)], [], T2)
-    assert find_condition(pending.conditions, "Available") is None
-
-
 def times(b: Binding) -> dict[str, datetime]:
     """When each condition got its status."""
     return {c.type: c.last_transition_time for c in b.conditions}
-
-
-def test_a_plan_for_a_new_generation_is_news_where_the_old_one_failed() -> None:
-    invalid = done_by_cluster(create(CM), ok=False, code=OutcomeCode.INVALID, message="no such field", retry=False)
-    failed = observed(binding(), work(CM), [create(CM)], [invalid], T1)
-    newer = replace(failed, generation=4)
-    got = observed(newer, work(CM, generation=4), [create(CM)], [], T2)
-    assert (got.conditions[-1].reason, got.conditions[-1].observed_generation) == ("ApplyInProgress", 4)
-    assert times(got) == {"RolloutStarted": T0, **dict.fromkeys(("Overridden", "WorkSynchronized", "Applied"), T2)}
 
 
 def test_one_that_is_applied_again_hides_no_other_that_is_refused() -> None:
@@ -480,15 +439,6 @@ def test_what_is_not_deleted_yet_changes_nothing_while_that_lasts() -> None:
     first = observed(binding(), work(CM), [kept(CM), gone], [refused], T1)
     assert [one.condition for one in first.failed] == ["Deleted"]
     assert observed(first, work(CM), [kept(CM), gone], [refused], T2) is first
-
-
-def test_what_is_to_be_updated_is_not_applied_yet_and_differences_that_are_left_are_reported() -> None:
-    """Though each of the objects is available as it is."""
-    update = Update(cluster="c1", placement=WEB, manifest=CM, live=live(CM), wave=1, reason="differs")
-    assert reported(observed(binding(), work(CM), [update], [], T1))[-1] == ("Applied", "False", "ApplyInProgress")
-    details = (("/data/a", "9", "1"),)
-    left = observed(binding(), work(CM), [kept(CM, details=details)], [], T1)
-    assert left.drifted == (DriftedObject(key=CM.key, details=details, observed=T1, first_observed=T1),)
 
 
 def test_a_placement_is_known_by_its_name_and_a_failure_that_lasts_changes_nothing() -> None:

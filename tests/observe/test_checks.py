@@ -60,11 +60,6 @@ def test_the_order_of_the_questions(status: dict[str, Any], expected: Verdict) -
     assert availability_of(body("example.com/v1/Foo", status), check("example.com/Foo")) == expected
 
 
-def test_a_kind_without_generations_has_no_older_one() -> None:
-    status = {"phase": "Ready", "observedGeneration": 1}
-    assert availability_of(body("example.com/v1/Foo", status, generation=0), check("example.com/Foo")) == Verdict(A)
-
-
 FOO_KIND, LOST = "example.com/v1/Foo", {"phase": "Lost"}
 RUNNING = check("Pod", "status.phase == 'Running'", None)
 

@@ -26,16 +26,6 @@ def agent(cluster: MemberCluster) -> tuple[list[tuple[str, str, str]], datetime 
     return [(c.type, c.status.value, c.reason) for c in reported.conditions], reported.last_received_heartbeat
 
 
-def test_a_cluster_that_stops_answering_stays_joined_and_is_not_healthy() -> None:
-    joined = observe_cluster(MemberCluster(name="c1"), UP, T0)
-    down = observe_cluster(joined, DOWN, T1)
-    assert agent(down) == ([("Joined", "True", "AgentJoined"), ("Healthy", "Unknown", "ClusterUnreachable")], T1)
-    assert down.status.conditions == joined.status.conditions
-    assert observe_cluster(down, DOWN, T2) is down
-    back = observe_cluster(down, UP, T2)
-    assert agent(back) == ([("Joined", "True", "AgentJoined"), ("Healthy", "True", "AgentHealthy")], T2)
-
-
 AGENT_ANSWERS, AGENT_READY = ObserveText.API_SERVER_ANSWERS(), ObserveText.API_SERVER_READY()
 SILENT = ObserveText.CLUSTER_NOT_ANSWER_2(cluster="c1", error="connection refused")
 

@@ -50,22 +50,6 @@ def seen(**parts: Any) -> Seen:
     return Seen.of(**{**usual, **parts})
 
 
-def test_what_concerns_the_fleet_is_sorted_by_placement_and_cluster() -> None:
-    mine, others, there = work(CM), work(CM, placement=OTHER), work(CM, cluster="c2")
-    second = replace(KEPT, reason="second")
-    plans = [KEPT, replace(KEPT, placement=OTHER), replace(KEPT, cluster="c2"), second]
-    done, failed = done_by_cluster(create(CM)), done_by_cluster(create(CM), ok=False, code=OutcomeCode.INVALID)
-    elsewhere = done_by_cluster(replace(create(CM), cluster="c2", placement=OTHER))
-    found = Seen.of({"c1": (mine, others), "c2": (there,)}, plans, [done, elsewhere, failed], UP)
-    sorted_ = {(key, name): found.clusters[name].of(key) for key in (WEB, OTHER) for name in UP}
-    assert sorted_ == {
-        (WEB, "c1"): (mine, [KEPT, second], [done, failed]),
-        (WEB, "c2"): (there, [plans[2]], []),
-        (OTHER, "c1"): (others, [plans[1]], []),
-        (OTHER, "c2"): (None, [], [elsewhere]),
-    }
-
-
 FAILED = done_by_cluster(create(CM), ok=False, code=OutcomeCode.INVALID)
 LIVE = replace(UP["c2"], live={CM.key: None})
 

@@ -101,20 +101,6 @@ def test_what_is_still_there_and_why(
     assert observe_removal(before, silent) is before, "a cluster that does not answer says nothing"
 
 
-def test_what_is_still_there_is_told_beside_what_could_not_be_applied() -> None:
-    gone, other = delete(replace(CM.key, name="old")), replace(CM.key, name="old")
-    refused = came(gone, False, OutcomeCode.FORBIDDEN, "no")
-    invalid = done_by_cluster(create(CM), ok=False, code=OutcomeCode.INVALID, message="odd", retry=False)
-    seen = ClusterSeen(work=work(CM), operations=[create(CM), gone], outcomes=[invalid, refused])
-    found = observe_binding(binding(), seen, T1)
-    not_applied = FailedObject(key=CM.key, condition="Applied", reason="Invalid", message="odd")
-    assert found.failed == (not_applied, there("Forbidden", "no", other))
-    planned = ClusterSeen(work=work(CM), operations=[create(CM), gone])
-    assert observe_binding(found, planned, T1) is found, "a plan alone is no news"
-    silent = seen._replace(unreachable="timed out")
-    assert observe_binding(found, silent, T1).failed == found.failed
-
-
 def test_no_more_objects_are_told_than_a_binding_may_have() -> None:
     keys = [replace(CM.key, name=f"cm-{number:03d}") for number in range(MOST_OBJECTS + 20)]
     plan = [delete(key) for key in keys]

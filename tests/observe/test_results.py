@@ -15,13 +15,12 @@ from gitfleet.model.operations import Delete, KeepCode, Operation, Outcome, Outc
 from gitfleet.observe.results import ObjectResult, ObjectState, results_of
 from gitfleet.observe.texts import ObserveText
 from tests.gates import permit
-from tests.observe.test_bindings import CM, DEPLOYMENT, WEB, create, done_by_cluster, kept, live, manifest, update, work
+from tests.observe.test_bindings import CM, WEB, create, done_by_cluster, kept, live, manifest, update, work
 
 A, N = Verdict(Availability.AVAILABLE), Availability.NOT_YET
 A_DIFFERS = (("/data/a", "9", "1"),)
 BY_KUBECTL = (FieldWriter("/data/a", "kubectl"),)
 PENDING = {"state": ObjectState.PENDING, "code": None, "message": ObserveText.BEING_APPLIED()}
-ILL = kept(DEPLOYMENT)
 ON_CM: dict[str, Any] = {"cluster": "c1", "placement": WEB, "key": CM.key, "reason": "r"}
 
 
@@ -120,25 +119,3 @@ BY_GENERATION = {"observedGeneration": 1, **READY}
 def test_what_an_outcome_says_counts_before_its_operation(outcome: Outcome, expected: ObjectResult) -> None:
     wanted = work(CUSTOM if expected.key == CUSTOM.key else CM)
     assert results_of(wanted, [outcome.operation], [outcome]) == (expected,)
-
-
-def test_each_object_has_its_own_result_in_the_order_of_the_work() -> None:
-    """One that stands twice has what came of it, and a refusal."""
-    gone = Outcome(
-        operation=Delete(**ON_CM, uid="u", wave=1, permit=permit("c1", CM.key)), ok=True, code=OutcomeCode.NOT_FOUND
-    )
-    elsewhere = done_by_cluster(replace(create(CM), placement=PlacementKey("", "other")))
-    twice = Refuse(**ON_CM, code=RefuseCode.DUPLICATED)
-    refusal = result(CM, state=ObjectState.FAILED, code=RefuseCode.DUPLICATED, message="r")
-    wanted = work(DEPLOYMENT, CM, CM)
-    ill = Verdict(N, ObserveText.CONTROLLER_NOT_OBSERVED_LATEST_SPEC())
-    first = result(DEPLOYMENT, code=KeepCode.IN_PLACE, live=ILL.live, verdict=ill)
-    in_place = result(CM, code=KeepCode.IN_PLACE, live=live(CM), verdict=A)
-    found = results_of(wanted, [kept(CM), ILL, twice], [gone, elsewhere])
-    assert found == (first, in_place, refusal)
-    applied = results_of(wanted, [create(CM), ILL, twice], [done_by_cluster(create(CM))])
-    assert applied == (first, in_place._replace(code=OutcomeCode.APPLIED), refusal)
-    waits = results_of(work(CM), [create(CM)], [gone, elsewhere])
-    assert waits == (result(CM, **PENDING),), "what came of another operation says nothing of this one"
-    alone = results_of(work(CM), [], [done_by_cluster(create(CM))])
-    assert alone == (in_place._replace(code=OutcomeCode.APPLIED),)
