@@ -59,23 +59,6 @@ def of(type_: str, **fields: Any) -> dict[str, Any]:
     return {"type": type_, "placement": "web", "cluster": "a", **fields}
 
 
-def test_a_placement_comes_with_its_snapshot_and_its_clusters() -> None:
-    assert lines(FleetState(), fleet(scheduled("a"))) == [
-        {"type": "placement", "placement": "web", "state": "accepted"},
-        {"type": "snapshot", "placement": "web", "index": "0", "commit": COMMIT},
-        of("scheduled", state="Scheduled"),
-    ]
-
-
-def test_a_binding_that_was_never_seen_scheduled_was_scheduled_all_the_same() -> None:
-    fresh = binding(WEB, "a", conditions=(), applied_snapshot=None)
-
-    assert lines(fleet(), fleet(fresh)) == [
-        of("scheduled", state="Scheduled"),
-        of("bound", state="Bound", snapshot="0"),
-    ]
-
-
 def test_the_life_of_a_binding() -> None:
     bound = binding(WEB, "a", conditions=(), applied_snapshot=None)
     ready = binding(WEB, "a")

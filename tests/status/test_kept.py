@@ -6,8 +6,6 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
 from gitfleet.api.conditions import Condition, Status
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.decisions import Decision, Inputs
@@ -17,7 +15,7 @@ from gitfleet.status import with_kept
 from gitfleet.status.texts import StatusText
 from tests.state.builders import T0, record
 
-WEB, API, SITE = PlacementKey("", "web"), PlacementKey("", "api"), PlacementKey("shop", "site")
+WEB, API = PlacementKey("", "web"), PlacementKey("", "api")
 NOW = T0 + timedelta(minutes=5)
 FILES = StatusText.GOES_ACCEPTED_LAST_UNTIL_ERRORS(files="{}")
 
@@ -39,23 +37,6 @@ def says(message: str, since: Any = NOW) -> Condition:
         last_transition_time=since,
         observed_generation=1,
     )
-
-
-@pytest.mark.parametrize(
-    ("web", "beside", "given", "said"),
-    [
-        (record("web"), {}, {}, None),
-        (record("web"), {}, {"retained": {API: ("a.yaml",)}}, None),
-        (record("web"), {}, {"retained": {WEB: ("a.yaml",)}}, FILES.format("a.yaml")),
-        (record("web"), {}, {"retained": {WEB: ("a", "b", "c", "d", "e")}}, FILES.format("a, b, c and 2 more")),
-    ],
-)  # fmt: skip
-def test_what_a_placement_says_that_is_kept(web: Any, beside: Any, given: dict[str, Any], said: str | None) -> None:
-    """Of one that leaves, by placement that takes over; the placements beside it say nothing."""
-    state = FleetState(placements={**beside, WEB: web})
-    found = with_kept(decision(state, **given)).placements
-    more = () if said is None else (says(said),)
-    assert found == {**beside, WEB: replace(web, conditions=(*web.conditions, *more))}
 
 
 def test_it_is_said_as_long_as_it_is_so_and_since_when() -> None:

@@ -11,7 +11,7 @@ import pytest
 from gitfleet.api.bindings import BindingState, ClusterDecision, DiffedObject, DriftedObject, FailedObject
 from gitfleet.api.conditions import Reason, Status
 from gitfleet.api.placements import PlacementKey, PlacementType
-from gitfleet.api.strategies import ApplyStrategy, ApplyStrategyType, RolloutStrategy, RolloutStrategyType
+from gitfleet.api.strategies import RolloutStrategy, RolloutStrategyType
 from gitfleet.model.state import PlacementRecord
 from gitfleet.observe.texts import ObserveText
 from gitfleet.status import cluster_progress, has_overrides, observed_snapshot, placement_conditions, unmet_count
@@ -90,17 +90,6 @@ def test_the_first_type_that_is_not_true_is_the_last_one_told(type_: str, unknow
         assert statuses(tell(record("web", good, failing, other))) == [*upto(type_), (type_, "Unknown", unknown)]
 
 
-def test_report_diff_has_types_of_its_own() -> None:
-    base = record("web", binding(WEB, "a", conditions=(*through(upto="WorkSynchronized"), condition("DiffReported"))))
-    strategy = RolloutStrategy(apply_strategy=ApplyStrategy(type=ApplyStrategyType.REPORT_DIFF))
-    diffing = replace(base, placement=replace(base.placement, strategy=strategy))
-
-    assert statuses(tell(diffing)) == [*upto("Applied"), ("DiffReported", "True", "DiffReportingCompleted")]
-    assert statuses(tell(replace(diffing, bindings=(binding(WEB, "a"),))))[-1] == (
-        "DiffReported", "Unknown", "DiffReportingPending"
-    )  # fmt: skip
-
-
 def test_a_freeze_that_holds_a_rollout_is_named() -> None:
     """By the placement and by each cluster; any other sentence of a binding is not."""
     said = "frozen by night of fleet.yaml:3"
@@ -142,18 +131,6 @@ def test_what_each_cluster_shows_as_the_whole_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reason", "message"),
-    [("ClusterUnreachable", "it hangs"), ("Odd", StatusText.AVAILABILITY_SELECTED_RESOURCES_UNKNOWN_YET())],
-)
-def test_a_cluster_that_does_not_answer_says_why_nothing_is_known(reason: str, message: str) -> None:
-    seen = condition("Available", "Unknown", reason, "it hangs")
-    silent = binding(WEB, "a", conditions=(*through(upto="Applied"), seen))
-    (progress,) = cluster_progress(record("web", silent))
-    assert [step.status for step in progress.steps] == [Status.TRUE] * 4 + [Status.UNKNOWN]
-    assert progress.steps[-1].message == message
-
-
-@pytest.mark.parametrize(
     ("references", "upto_type", "last", "expected"),
     [
         ({}, "Available", "True", False),
@@ -170,17 +147,6 @@ def test_overrides_hold_once_the_rollout_started(
     (progress,) = cluster_progress(record("web", bound))
     assert has_overrides(progress) is expected
     assert not has_overrides(progress._replace(binding=None))
-
-
-def test_clusters_that_are_given_up_do_not_count() -> None:
-    base = record(
-        "web",
-        binding(WEB, "a"),
-        binding(WEB, "b", state=BindingState.UNSCHEDULED, conditions=(), decision=None),
-        binding(WEB, "c", deleting=T0, conditions=(), decision=None),
-    )
-
-    assert statuses(tell(base)) == upto("")
 
 
 def test_transition_times_stay_while_the_status_stays() -> None:
@@ -256,13 +222,6 @@ def test_how_many_missing_clusters_can_be_named(
     decisions = [ClusterDecision(cluster=f"x{n}", selected=False) for n in range(refused)]
     base = record("web", binding(WEB, "a"), **policy)
     assert unmet_count(replace(base, decisions=(*base.decisions, *decisions)), chosen) == missing
-
-
-def test_external_placements_agree_on_an_older_snapshot() -> None:
-    reported = tell(external(1, 1))
-
-    assert statuses(reported) == upto("")
-    assert status_object(reported)["observedResourceIndex"] == "1"
 
 
 def test_the_file_shows_each_cluster_with_the_snapshot_it_really_has() -> None:

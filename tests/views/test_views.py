@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gitfleet.api import read_state, write
+from gitfleet.api import write
 from gitfleet.api.bindings import binding_name
 from gitfleet.api.clusters import silent_from
 from gitfleet.api.conditions import Conditions, Status
@@ -19,7 +19,7 @@ from gitfleet.api.freeze_files import Freeze, FreezeRules
 from gitfleet.api.holds import Hold, HoldReason, HoldRule
 from gitfleet.api.objects import JsonObject, JsonValue, Manifest, ObjectKey, Origin
 from gitfleet.api.overrides import ClusterResourceOverride, JsonPatch, OverriddenResource, OverrideKey, OverrideRule
-from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet.api.placements import PlacementKey
 from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.runs import ApprovalRequest, RunRecord, RunStatus
 from gitfleet.api.snapshots import DocumentRef, OverrideSnapshot
@@ -299,15 +299,6 @@ def test_a_list_reads_the_files_of_its_own_kind(kind: str, folders: set[str]) ->
     assert {re.sub(r"^((snapshots/)?[a-z]+).*", r"\1", path) for path in source.read} == folders
 
 
-@pytest.mark.parametrize(("name", "found"), [("web", 1), ("cart", 1), ("shop/cart", 1), ("other/cart", 0), ("nope", 0)])
-def test_one_object_by_its_name(name: str, found: int) -> None:
-    assert (
-        len(objects_of("placements", reader_of(fleet()), name))
-        == len(table_of("placements", reader_of(fleet()), name, now=NOW).rows)
-        == found
-    )
-
-
 @pytest.mark.parametrize(
     ("word", "names"),
     [("crp", ["web"]), ("rp", ["cart"]), ("cro", ["cro-0", "cro-1"]), ("ro", [])],
@@ -326,14 +317,6 @@ def test_an_unknown_kind_names_the_known_ones() -> None:
     assert kinds in str(caught.value.hint)
     with pytest.raises(BadInput, match=ApiText.NO_KIND(word="pods")):
         objects_of("pods", reader_of(fleet()))
-
-
-def test_objects_are_those_of_the_files() -> None:
-    [body] = objects_of("crp", reader_of(small_fleet()), "web")
-
-    web = small_fleet().placements[WEB]
-    assert read_state(Placement, body) == web.placement
-    assert read_state(Conditions, body["status"]["conditions"]) == web.conditions
 
 
 @pytest.mark.parametrize(
