@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from gitfleet.api.bindings import BindingState
 from gitfleet.api.cluster_selectors import (
     ClusterAffinity,
     ClusterSelectorTerm,
@@ -21,7 +19,7 @@ from gitfleet.api.cluster_selectors import (
 )
 from gitfleet.api.clusters import ClusterStatus, MemberCluster, PropertyValue, ResourceUsage, Taint
 from gitfleet.api.labels import LabelOperator, LabelRequirement, LabelSelector
-from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy, Toleration, TolerationOperator
+from gitfleet.api.placements import Placement, PlacementPolicy, Toleration, TolerationOperator
 from gitfleet.api.snapshots import PolicySnapshot
 from gitfleet.formats.quantities import parse_quantity
 from gitfleet.model.scheduling import SchedulingRequest
@@ -45,7 +43,6 @@ from tests.schedule.fleets import (
     required,
 )
 
-HERE = PlacementKey("shop", "web")
 LABELS = [Fact("label", "zone"), Fact("label", "env")]
 READ = {
     "ClusterAffinity": [
@@ -255,23 +252,6 @@ def test_what_is_asked_of_the_scheduler() -> None:
 
 FLEET = index_fleet([cluster("a", {"zone": "a"}), cluster("b", {"zone": "b"})], NOW)
 BASE = request(PlacementPolicy(affinity=required({"zone": "a"})), binding("a"))
-
-
-@pytest.mark.parametrize(
-    ("other", "same"),
-    [
-        (replace(BASE, now=NOW + timedelta(hours=1)), True),
-        (replace(BASE, bindings=(binding("a", BindingState.SCHEDULED),)), True),
-        (replace(BASE, bindings=(binding("a"), binding("b", BindingState.UNSCHEDULED))), True),
-        (replace(BASE, bindings=()), False),
-        (replace(BASE, bindings=(binding("a", policy="web-0"),)), False),
-        (replace(BASE, placement=PlacementKey("", "other")), False),
-        (replace(BASE, policy_snapshot="web-2"), False),
-        (replace(BASE, policy=PlacementPolicy()), False),
-    ],
-)
-def test_what_the_key_of_a_scheduling_depends_on(other: SchedulingRequest, same: bool) -> None:
-    assert (schedule_key(other, FLEET) == schedule_key(BASE, FLEET)) is same
 
 
 def test_the_key_depends_on_the_profile_and_on_facts_that_are_read() -> None:

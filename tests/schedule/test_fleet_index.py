@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gitfleet.api.clusters import AgentStatus, MemberCluster, Taint
+from gitfleet.api.clusters import AgentStatus
 from gitfleet.api.conditions import Status
 from gitfleet.api.placements import PlacementPolicy
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.schedule import index_fleet, schedule, schedule_key
+from gitfleet.schedule import index_fleet, schedule
 from gitfleet.schedule.cluster_set import ascending, descending, first_down, positions, positions_down, set_of
 from gitfleet.schedule.columns import Column
 from gitfleet.schedule.eligibility import Eligibility, TimedEligibility
 from gitfleet.schedule.fleet import ELIGIBILITY, Fact
-from tests.schedule.fleets import NOW, agent, cluster, request, required
+from tests.schedule.fleets import NOW, agent, cluster, request
 
 
 @given(st.sets(st.integers(0, 199)), st.integers(0, 300))
@@ -62,7 +61,6 @@ def test_a_column_in_which_many_clusters_changed(count: int) -> None:
 
 
 FLEET = [cluster(f"c{i}", {"env": "prod", "zone": "ab"[i % 2]}, properties={"p": str(i)}) for i in range(6)]
-BY_ENV = PlacementPolicy(affinity=required({"env": "prod"}))
 
 
 def test_only_columns_that_changed_are_other_objects() -> None:
@@ -104,23 +102,3 @@ def test_a_cluster_that_cannot_be_judged_gets_nothing_new() -> None:
     assert fleet.eligibilities[0] == TimedEligibility(Eligibility.HEALTH_UNKNOWN)
     assert [each.cluster for each in schedule(request(PlacementPolicy()), fleet).bindings] == ["b"]
     assert [one.subject for one in failures.found] == [Subject("MemberCluster", "a")]
-
-
-@pytest.mark.parametrize(
-    ("change", "again"),
-    [
-        ({"labels": {"env": "prod", "zone": "b"}}, False),
-        ({"labels": {"env": "dev", "zone": "a"}}, True),
-        ({"taints": (Taint("k"),)}, True),
-        ({"deleting": NOW}, True),
-        ({"name": "other"}, True),
-        ({"annotations": {"a": "b"}, "generation": 2}, False),
-    ],
-)
-def test_a_placement_is_scheduled_again_only_for_what_it_looks_at(change: dict[str, Any], again: bool) -> None:
-    first = index_fleet(FLEET, NOW)
-    question = request(BY_ENV)
-    changed: list[MemberCluster] = [replace(FLEET[0], **change), *FLEET[1:]]
-    second = index_fleet(changed, NOW, first)
-    assert (schedule_key(question, second) != schedule_key(question, first)) == again
-    assert schedule_key(question, second) == schedule_key(question, index_fleet(changed, NOW))

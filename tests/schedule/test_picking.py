@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gitfleet.api.bindings import Binding, BindingState, ClusterDecision, ClusterScore
+from gitfleet.api.bindings import BindingState
 from gitfleet.api.clusters import Taint
 from gitfleet.api.placements import PlacementPolicy
 from gitfleet.schedule import index_fleet, schedule
@@ -15,50 +15,12 @@ from tests.schedule.fleets import (
     CURRENT,
     NOW,
     OLDER,
-    WEB,
     binding,
     cluster,
     pick_n,
     request,
     required,
-    spread,
 )
-
-
-def test_a_new_binding_whole() -> None:
-    answer = schedule(request(PlacementPolicy()), index_fleet([cluster("a")], NOW))
-    decision = ClusterDecision(
-        cluster="a",
-        selected=True,
-        score=ClusterScore(0, 0),
-        reason=ScheduleText.SUCCESSFULLY_SCHEDULED_RESOURCES_PLACEMENT(
-            cluster="a", scores=ScheduleText.AFFINITY_SCORE_TOPOLOGY_SPREAD_SCORE(affinity="0", topology_spread="0")
-        ),
-    )
-    made = Binding(placement=WEB, cluster="a", state=BindingState.SCHEDULED, policy_snapshot=CURRENT, decision=decision)
-    assert answer.bindings == (made,)
-    assert answer.decisions == (decision,)
-    assert answer.message == ScheduleText.FOUND_ALL_CLUSTER_NEEDED_SPECIFIED(found="1")
-
-
-def test_giving_up_and_taking_up_again_raise_the_generation() -> None:
-    held = binding("a", BindingState.BOUND, generation=3)
-    (given_up,) = schedule(request(PlacementPolicy(), held), index_fleet([], NOW)).bindings
-    assert (given_up.state, given_up.previous_state, given_up.generation) == (
-        BindingState.UNSCHEDULED,
-        BindingState.BOUND,
-        4,
-    )
-    (again,) = schedule(request(PlacementPolicy(), given_up), index_fleet([cluster("a")], NOW)).bindings
-    assert (again.state, again.previous_state, again.generation) == (BindingState.BOUND, None, 5)
-
-
-def test_a_deleting_binding_is_left_alone_and_does_not_count() -> None:
-    gone = binding("a", deleting=NOW)
-    answer = schedule(request(pick_n(1), gone), index_fleet([cluster("a")], NOW))
-    assert answer.bindings[0] is gone
-    assert [each.state for each in answer.bindings] == [BindingState.BOUND, BindingState.SCHEDULED]
-    assert answer.fulfilled is True
 
 
 def test_what_does_not_change_is_the_same_object() -> None:
@@ -68,14 +30,6 @@ def test_what_does_not_change_is_the_same_object() -> None:
     assert schedule(question, fleet).bindings is question.bindings
     grown = schedule(question, index_fleet([cluster("a"), cluster("b"), cluster("c")], NOW)).bindings
     assert [grown[0] is bindings[0], grown[1] is bindings[1]] == [True, True]
-
-
-def test_an_existing_skew_heals() -> None:
-    fleet = index_fleet([cluster(name, {"zone": name[0]}) for name in ("a1", "a2", "a3", "b1", "b2", "b3")], NOW)
-    held = [binding(name) for name in ("a1", "a2", "a3")]
-    policy = pick_n(6, topology_spread_constraints=(spread("zone"),))
-    answer = schedule(request(policy, *held), fleet)
-    assert (answer.fulfilled, answer.cycles) == (True, 3)
 
 
 def test_what_is_no_plugin_s_fault_is_raised_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 
-from gitfleet.api.cluster_selectors import ClusterAffinity, ClusterSelectorTerm, PreferredTerm
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.fleet import ListedPlugin
-from gitfleet.api.labels import LabelSelector
 from gitfleet.api.objects import Origin
 from gitfleet.api.placements import PlacementPolicy
 from gitfleet.formats.texts import FormatsText
@@ -288,14 +286,6 @@ def test_how_often_a_filter_is_asked_while_clusters_are_picked_one_by_one(depend
     assert (answer.cycles, len(answer.bindings), len(plugin.asked)) == (3, 3, questions)
 
 
-@pytest.mark.parametrize(("weight", "picked"), [(1, "b2"), (3, "a1"), (0, "b2")])
-def test_weight_multiplies_a_score(weight: int, picked: str) -> None:
-    preferred = PreferredTerm(20, ClusterSelectorTerm(label_selector=LabelSelector({"zone": "b"})))
-    policy = pick_n(1, affinity=ClusterAffinity(preferred=(preferred,)))
-    profile = profile_with(Rather("a1"), weight=weight)
-    assert states(schedule(request(policy), FLEET, profile)) == {picked: "Scheduled"}
-
-
 @pytest.mark.parametrize(
     ("error", "message"),
     [
@@ -320,14 +310,3 @@ def test_what_concerns_the_whole_process_is_no_answer_of_a_plugin() -> None:
     profile = profile_with(Broken(MemoryError()))
     with pytest.raises(MemoryError):
         schedule(request(PlacementPolicy()), FLEET, profile)
-
-
-def test_a_batch_limit_of_nothing_ends_the_chain() -> None:
-    class Never(SchedulerPlugin):
-        name = "Never"
-
-        def post_batch(self, cycle: Cycle, size: int) -> int:
-            return 0
-
-    answer = schedule(request(pick_n(2)), FLEET, profile_with(Never()))
-    assert (answer.bindings, answer.fulfilled, answer.cycles) == ((), False, 1)

@@ -22,13 +22,9 @@ from gitfleet.api.labels import LabelOperator, LabelRequirement, LabelSelector
 from gitfleet.api.placements import PlacementKey, PlacementPolicy
 from gitfleet.model.scheduling import ClusterVerdict
 from gitfleet.schedule import explain, index_fleet, profile_from, schedule
-from gitfleet.schedule.classified_bindings import classify_bindings
 from gitfleet.schedule.decisions import list_decisions
 from gitfleet.schedule.fleet import Unschedulable
-from gitfleet.schedule.pick import Run
-from gitfleet.schedule.plugins import Cycle, PluginFactory, Refusal, SchedulerPlugin, Score
-from gitfleet.schedule.profile import Entry, make_profile
-from gitfleet.schedule.stages import Filtered, Stages
+from gitfleet.schedule.plugins import Cycle, PluginFactory, Refusal, SchedulerPlugin
 from gitfleet.schedule.texts import ScheduleText
 from tests.schedule.fleets import (
     NOW,
@@ -256,78 +252,12 @@ def test_a_plugin_that_fails_while_it_is_explained(error: Exception, said: str) 
                 assert verdicts == tuple(verdict(name, selected=name in picked, reason=said) for name in "abc")
 
 
-@dataclass(frozen=True)
-class Points(SchedulerPlugin):
-    """Scores by a table."""
-
-    table: dict[str, Score]
-    name: str = "Points"
-    depends_on_bindings: bool = True
-
-    def score(self, cycle: Cycle, cluster: MemberCluster) -> Score:
-        return self.table.get(cluster.name, Score())
-
-
-TABLES: list[tuple[dict[str, Score], str]] = [
-    ({"a": Score(affinity=60), "b": Score(affinity=70)}, "b"),
-    ({"a": Score(topology_spread=-1), "b": Score(affinity=70), "c": Score(topology_spread=1)}, "c"),
-    ({"b": Score(affinity=50), "a": Score(obsolete_affinity=1), "c": Score(affinity=50, obsolete_affinity=2)}, "c"),
-    ({"a": Score(topology_spread=2), "b": Score(topology_spread=1, affinity=900), "c": Score(2, 60)}, "c"),
-]
-
-
 @pytest.mark.parametrize(("held", "others"), [(10, 20), (985, 15), (1000, 0), (1005, 0)])
 def test_how_many_decisions_are_listed(held: int, others: int) -> None:
     bindings = [binding(f"h{n:04}") for n in range(held)]
     refused = (ClusterDecision(cluster=f"r{n}", selected=False) for n in range(30))
     listed = list_decisions([bindings], iter(()), refused)
     assert [sum(one.selected is wanted for one in listed) for wanted in (True, False)] == [min(held, 1000), others]
-
-
-@dataclass(frozen=True)
-class Asked(SchedulerPlugin):
-    """Scores every cluster with a point of its own, and counts."""
-
-    asked: list[str]
-    name = "Asked"
-    depends_on_bindings = False
-
-    def score(self, cycle: Cycle, cluster: MemberCluster) -> Score:
-        self.asked.append(cluster.name)
-        return Score(affinity=1 if cluster.name in "ac" else 2)
-
-
-def test_a_steady_score_is_asked_of_each_cluster_once_whichever_candidates_there_are() -> None:
-    plugin = Asked([])
-    stages = Stages(make_profile([Entry(plugin)]))
-    cycle = Run(request(pick_n(1)), FLEET, stages, {}).cycle(classify_bindings(request(pick_n(1)), FLEET), 1)
-    for candidates, groups in (
-        (0b000, []),
-        (0b001, [(Score(affinity=1), 0b001)]),
-        (0b011, [(Score(affinity=2), 0b010), (Score(affinity=1), 0b001)]),
-        (0b111, [(Score(affinity=2), 0b010), (Score(affinity=1), 0b101)]),
-        (0b100, [(Score(affinity=1), 0b100)]),
-        (0b011, [(Score(affinity=2), 0b010), (Score(affinity=1), 0b001)]),
-    ):
-        ranked = stages.rank(cycle, Filtered(candidates, ()))
-        assert [(score, members) for score, members in ranked if members] == groups
-    assert plugin.asked == ["a", "b", "c"]
-
-
-@pytest.mark.parametrize(("table", "best"), TABLES)
-@pytest.mark.parametrize("moving", [True, False])
-@pytest.mark.parametrize("weight", [1, 3])
-def test_scores_of_several_plugins_are_added_part_by_part(
-    table: dict[str, Score], best: str, moving: bool, weight: int
-) -> None:
-    """Topology spread before affinity, affinity before who had it; the last by name wins a tie."""
-    zero = index_fleet([cluster(name) for name in "abc"], NOW)
-    plugin = Points(table, depends_on_bindings=moving)
-    profile, _ = profile_from([ListedPlugin(name="Points", weight=weight)], {"Points": lambda args: plugin})
-    assert states(schedule(request(pick_n(1, affinity=LIKED)), zero, profile)) == {best: "Scheduled"}
-    (decision,) = [d for d in schedule(request(pick_n(1)), zero, profile).decisions if d.selected]
-    points = table[best]
-    assert decision.score == ClusterScore(points.topology_spread * weight, points.affinity * weight)
 
 
 def test_a_negative_limit_is_none_and_the_smallest_counts() -> None:
@@ -345,15 +275,3 @@ def test_a_negative_limit_is_none_and_the_smallest_counts() -> None:
         assert faults == ()
         answer = schedule(request(pick_n(3)), FLEET, profile)
         assert (answer.cycles, len(answer.bindings)) == (cycles, 3), limits
-
-
-def test_a_profile_is_known_by_its_plugins_their_weights_and_args() -> None:
-    def key(**more: Any) -> str:
-        listed = ListedPlugin(name="Points", **more)
-        return profile_from([listed], {"Points": lambda args: Points({}, depends_on_bindings="x" not in args)})[0].key
-
-    keys = [key(), key(weight=2), key(args={"y": 1}), key(args={"y": 2}), key(args={"x": 1})]
-    assert len(set(keys)) == len(keys)
-    assert key() == keys[0]
-    moving, steady = (make_profile([Entry(Points({}, depends_on_bindings=moves))]) for moves in (True, False))
-    assert moving.key != steady.key

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.objects import Manifest
@@ -20,11 +18,11 @@ from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.snapshots import index_of, references_of
-from gitfleet.snapshots.index import index_payload, snapshot_order
-from tests.snapshots.builders import NAMESPACED, config, index, namespace, obj, placement, role
+from gitfleet.snapshots.index import index_payload
+from tests.snapshots.builders import NAMESPACED, index, namespace, obj, placement
 from tests.state.builders import T0, condition
 
-WEB, SETTINGS, READER = namespace("web", team="a"), config("settings", "web"), role("reader", tier="x")
+WEB = namespace("web", team="a")
 ODD: Any = object()
 
 
@@ -54,19 +52,6 @@ def test_disabled_kinds_and_generated_objects_are_left_out() -> None:
     found = index(service, endpoints, other, pod, custom_pod)
     assert set(found.objects) == {m.key.identity for m in (service, other, custom_pod)}
     assert found.failed == frozenset()
-
-
-@pytest.mark.parametrize(
-    ("subject", "order"),
-    [
-        (config("s", "web"), ("v1", "web/s")),
-        (namespace("web"), ("v1", "/web")),
-        (obj("apps/v1", "Deployment", "d", "web"), ("apps/v1", "web/d")),
-        (obj("x.io/v1", "Gadget", "g", "web"), ("x.io/v1, Kind=Gadget", "web/g")),
-    ],
-)
-def test_what_objects_are_ordered_by(subject: Manifest, order: tuple[str, str]) -> None:
-    assert snapshot_order(subject.key)[1:] == order
 
 
 def bound(**names: Any) -> Binding:

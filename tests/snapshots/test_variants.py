@@ -13,7 +13,6 @@ from gitfleet.api.folders import Folder, Variant, made_namespace
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.objects import JsonObject, Manifest
 from gitfleet.api.placements import Placement, PlacementKey, ResourceSelector
-from gitfleet.model.state import PlacementRecord
 from gitfleet.snapshots import PayloadIndex, restore_snapshot, select, take_snapshots
 from gitfleet.snapshots.index import index_payload
 from gitfleet.snapshots.texts import SnapshotsText
@@ -119,18 +118,6 @@ def test_the_hash_covers_variants_and_selectors_and_is_as_before_without() -> No
         hash_of(MADE, of("x", "rest"), apps=edited),
     }
     assert len(hashes) == 4
-
-
-@pytest.mark.parametrize(("variants", "count"), [(VARIANTS, 1), (VARIANTS[:1], 2), (VARIANTS[::-1], 2)])
-def test_an_edited_selector_is_a_new_snapshot_though_no_file_is_edited(
-    variants: tuple[Variant, ...], count: int
-) -> None:
-    placement = placing(MAPS)
-    payload = [replace(m, origin=replace(m.origin, blob="b1")) for m in PAYLOAD]
-    first = take_snapshots(placement, indexed(*payload), None, commit="c", now=NOW)
-    record = PlacementRecord(placement=placement, resource_snapshots=first.resource_snapshots)
-    edited = indexed(*payload, apps=replace(APPS, variants=variants))
-    assert len(take_snapshots(placement, edited, record, commit="d", now=NOW).resource_snapshots) == count
 
 
 def test_variants_of_a_folder_that_an_error_took_away_are_those_of_the_latest_snapshot() -> None:

@@ -87,34 +87,6 @@ def test_one_binding_rewrites_its_placement_and_its_shard() -> None:
     assert set(change.write) == {*ALWAYS, "placements/web.yaml", "bindings/web/all.yaml"}
 
 
-def test_a_new_snapshot_links_its_blobs_and_takes_the_latest_label_from_the_old() -> None:
-    before = small_fleet()
-    web = before.placements[WEB]
-    refs = (
-        DocumentRef("resources/web.yaml", "c" * 40, 0, NAMESPACE),
-        DocumentRef("snapshot.yaml", "e" * 40, 0, CONFIG),
-    )
-    newer = replace(web, resource_snapshots=(*web.resource_snapshots, snapshot(WEB, 1, *refs)))
-
-    change = composed(before, with_record(before, newer), now=T0)
-
-    folder = "snapshots/resources/web"
-    assert set(change.write) == {
-        *ALWAYS, "placements/web.yaml", f"{folder}/0/snapshot.yaml", f"{folder}/1/snapshot.yaml"
-    }  # fmt: skip
-    assert dict(change.link) == {f"{folder}/1/resources/web.yaml": "c" * 40, f"{folder}/1/_snapshot.yaml": "e" * 40}
-    assert b'is-latest-snapshot: "false"' in change.write[f"{folder}/0/snapshot.yaml"]
-
-
-def test_a_dropped_snapshot_takes_its_folder_along() -> None:
-    before = FleetState(placements={WEB: record("web", latest=1)})
-    web = before.placements[WEB]
-
-    change = composed(before, with_record(before, replace(web, resource_snapshots=web.resource_snapshots[1:])), now=T0)
-
-    assert (set(change.write), change.remove) == (ALWAYS, ("snapshots/resources/web/0",))
-
-
 def test_what_was_rendered_is_written_out() -> None:
     refs = (DocumentRef("resources/app", "", 0, NAMESPACE), DocumentRef("../odd", "a" * 40, 0, CONFIG))
     taken = replace(snapshot(WEB, 0, *refs), manifests=(manifest(NAMESPACE), manifest(CONFIG, flag="y")))
@@ -171,14 +143,6 @@ def test_many_bindings_are_spread_so_that_one_change_rewrites_little() -> None:
     assert [line for line in new if line not in old] == [line for line in new if b'"c-042"' in line]
 
 
-@pytest.mark.parametrize(("count", "files"), [(1, 1), (64, 1), (65, 2), (100, 2), (1000, 24)])
-def test_a_file_holds_about_64_entries(count: int, files: int) -> None:
-    written = composed(FleetState(), many(count)).write
-
-    assert sum(path.startswith("bindings/") for path in written) == files
-    assert sum(path.startswith("inventory/") for path in written) == pytest.approx(files, abs=3)
-
-
 @given(st.sets(st.integers(0, 400), max_size=300), st.integers(0, 400))
 def test_one_entry_more_splits_at_most_one_file(numbers: set[int], extra: int) -> None:
     few, more = ({f"c-{n:03d}" for n in found} for found in (numbers, numbers | {extra}))
@@ -188,16 +152,6 @@ def test_one_entry_more_splits_at_most_one_file(numbers: set[int], extra: int) -
     assert all(len(names) <= 64 for names in after.values())
     assert sum(names != before.get(path) for path, names in after.items()) <= 2
     assert sum(path not in after for path in before) <= 1
-
-
-@pytest.mark.parametrize(("first", "second"), [(64, 65), (65, 64), (300, 1), (1, 300)])
-def test_growing_and_shrinking_moves_entries_between_the_layouts(first: int, second: int) -> None:
-    before, after = many(first), many(second)
-
-    tree = put(put({}, composed(FleetState(), before)), composed(before, after))
-
-    assert tree == put({}, composed(FleetState(), after))
-    assert read_state(tree) == after
 
 
 def test_a_removed_placement_and_one_whose_name_begins_alike_do_not_touch_each_other() -> None:

@@ -79,12 +79,6 @@ def test_its_file_lists_what_a_person_reads_and_all_of_it_is_read_back(
     assert composed(read_state(files), fleet(one)).empty
 
 
-def test_a_list_of_holds_reads_their_own_files_alone() -> None:
-    source = TreeSource(tree(hold(WHOLE)))
-    assert len(StateReader(source, COMMIT).named(Hold)) == 1
-    assert source.read == [PATH]
-
-
 @pytest.mark.parametrize("left", [WHOLE, WHOLE - 1, 101, 100, 1, 0])
 def test_what_is_held_no_more_leaves_the_files(left: int) -> None:
     whole, after = tree(hold(WHOLE)), fleet(hold(left) if left else None)

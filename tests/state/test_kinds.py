@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated
 
 import pytest
@@ -15,7 +15,7 @@ from gitfleet.api.values import Key, NamespacedName
 from gitfleet.model.state import FleetState
 from gitfleet.state import StateReader, table
 from gitfleet.state.file_kinds import own_file
-from tests.state.builders import COMMIT, T0, StateFile, TreeSource, composed, condition, put, read_state, small_fleet
+from tests.state.builders import COMMIT, T0, StateFile, TreeSource, composed, put, read_state, small_fleet
 
 
 @document("spec", identify=lambda value: ("v1", "Drill" if value.key.namespace else "ClusterDrill"))
@@ -74,20 +74,6 @@ def test_it_is_written_beside_the_others_and_read_back() -> None:
     }
     assert files["drills/team-a/office.yaml"].content == BYTES
     assert read_state(files) == fleet(DRILLS)
-
-
-def test_nothing_is_written_when_nothing_changed() -> None:
-    assert composed(read_state(tree()), fleet(DRILLS), now=T0).empty
-
-
-def test_a_changed_one_is_rewritten_and_one_that_ends_is_removed() -> None:
-    changed = replace(DRILLS[OFFICE], conditions=(condition("Started"),))
-
-    change = composed(fleet(DRILLS), fleet({OFFICE: changed}), now=T0)
-
-    assert change.write.keys() == {"fleet.yaml", "drills/team-a/office.yaml"}
-    assert change.remove == ("drills/all.yaml",)
-    assert read_state(put(tree(), change)) == fleet({OFFICE: changed})
 
 
 def test_a_reader_has_them_by_name() -> None:

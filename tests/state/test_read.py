@@ -7,14 +7,12 @@ from collections.abc import Mapping
 
 import pytest
 
-from gitfleet.api.placements import PlacementKey
 from gitfleet.api.texts import ApiText
 from gitfleet.errors import BadInput
 from gitfleet.formats.texts import FormatsText
 from gitfleet.model.state import FleetState
 from gitfleet.schedule.texts import ScheduleText
-from gitfleet.state import assemble_state, parse_state_file, parse_to_cache, state_file_kind
-from gitfleet.state.shapes.bindings import BindingsFile
+from gitfleet.state import parse_state_file, parse_to_cache, state_file_kind
 from gitfleet.state.texts import StateText
 from tests.state.builders import COMMIT, T0, StateFile, blob_of, composed, put, read_state, small_fleet
 from tests.texts import part
@@ -145,16 +143,3 @@ def test_the_cached_form_of_a_file_says_the_same() -> None:
             assert parse_to_cache(path, form) == (said, None)
     with pytest.raises(BadInput, match=re.escape("clusters/eu-1.yaml " + ScheduleText.CANNOT_USED())):
         parse_state_file("clusters/eu-1.yaml", b"\x00{")
-
-
-def test_parsed_files_put_together_are_the_state() -> None:
-    files = tree()
-    parsed = {path: parse_state_file(path, files[path].content or b"") for path in filter(state_file_kind, files)}
-
-    state = assemble_state({path: file.blob for path, file in files.items()}, parsed)
-
-    assert state == small_fleet()
-    bindings = parsed["bindings/web/all.yaml"]
-    assert isinstance(bindings, BindingsFile)
-    assert state.placements[PlacementKey("", "web")].bindings[0] is bindings.bindings[0]
-    assert assemble_state({}, {}) == FleetState()
