@@ -73,8 +73,10 @@ def placement_update_breaks(old: Placement, new: Placement) -> Iterator[Break]:
         sentence = DesiredText.CANNOT_REMOVED_ONCE_SET(before=before.placement_type, recreate=_RECREATE)
         yield ("spec", "policy"), sentence
     elif before.placement_type != after.placement_type:
-        types = {"before": before.placement_type, "after": after.placement_type}
-        yield ("spec", "policy", "placementType"), DesiredText.CANNOT_CHANGE_FROM(**types, recreate=_RECREATE)
+        sentence = DesiredText.CANNOT_CHANGE_FROM(
+            before=before.placement_type, after=after.placement_type, recreate=_RECREATE
+        )
+        yield ("spec", "policy", "placementType"), sentence
     elif not set(before.tolerations) <= set(after.tolerations):
         yield ("spec", "policy", "tolerations"), DesiredText.ONLY_GAIN_ITEMS(recreate=_RECREATE)
     if old.strategy.external and not new.strategy.external:
