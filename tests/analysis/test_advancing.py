@@ -4,7 +4,6 @@ crash changes the verdict."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any
@@ -18,7 +17,7 @@ from gitfleet.analysis.standings import standing_of
 from gitfleet.analysis.texts import AnalysisText
 from gitfleet.api.metrics import CanaryMetric, TemplateReference
 from gitfleet.model.calls import MetricAnswer, MetricQuery
-from tests.analysis.builders import ADDRESS, BEGAN, answer, metric, scope
+from tests.analysis.builders import BEGAN, answer, metric, scope
 
 RUNNING, PASSED, FAILED = AnalysisVerdict.RUNNING, AnalysisVerdict.PASSED, AnalysisVerdict.FAILED
 _ABOVE = "error-rate was 0.12 at 2026-01-31 10:{}:00 UTC, " + AnalysisText.ABOVE_LARGEST_ALLOWED(
@@ -51,25 +50,6 @@ def measured(metrics: Sequence[CanaryMetric], said: Sequence[Any], where: Scope)
 
 def test_nothing_to_measure_has_passed() -> None:
     assert advance((), (), scope(), {}, BEGAN) == Analysed(measurements=(), verdict=PASSED)
-
-
-def test_the_first_measurement_waits_for_its_delay_and_the_next_for_the_interval() -> None:
-    metrics, where = [metric(initial_delay=30.0, interval=60.0, count=2)], scope()
-    found = advance(metrics, (), where, {}, at(29))
-    assert (found.measurements, found.queries, found.wake_at) == ((), (), at(30))
-    assert found.message == f"error-rate {AnalysisText.HAS_NOT_BEEN()} measured"
-    found = advance(metrics, (), where, {}, at(31.5))
-    (query,) = found.queries
-    assert query == MetricQuery(
-        id=query.id, provider="prometheus", address=ADDRESS, query='errors{cluster="eu-1"}', at=at(31)
-    )
-    assert (found.verdict, found.wake_at) == (RUNNING, None)
-    assert advance(metrics, found.measurements, where, {}, at(500)) == found
-    found = advance(metrics, found.measurements, where, {query.id: answer(query.id, 0.01)}, at(32))
-    assert (found.verdict, found.queries, found.wake_at) == (RUNNING, (), at(91))
-    assert found.message == "error-rate was 0.01 at 2026-01-31 10:00:31 UTC, passed 1 of 2"
-    later = advance(metrics, found.measurements, where, {}, at(91))
-    assert [one.at for one in later.queries] == [at(91)] and later.queries[0].id != query.id
 
 
 @pytest.mark.parametrize(
@@ -130,14 +110,6 @@ def test_args_stand_for_variables_and_interval_is_always_there() -> None:
     assert found.queries[0].query == 'x{c="eu-2"}[500ms] > 5'
 
 
-def test_an_analysis_that_goes_on_passes_once_enough_passed_after_the_failures() -> None:
-    metrics, where = [metric(count=2)], scope(goes_on=True)
-    found, now = measured(metrics, [0.01, 0.12], where)
-    assert (found.verdict, found.wake_at) == (FAILED, now + timedelta(minutes=1))
-    assert measured(metrics, [0.01, 0.12, 0.01], where)[0].verdict is RUNNING
-    assert measured(metrics, [0.01, 0.12, 0.01, 0.01], where)[0].verdict is PASSED
-
-
 def test_a_measurement_with_a_baseline_is_two_queries_and_waits_for_both() -> None:
     metrics, where = [metric()], scope(baseline={"cluster": "eu-2"})
     found = advance(metrics, (), where, {}, BEGAN)
@@ -160,12 +132,6 @@ def test_a_clock_that_was_put_back_makes_no_metric_wait_for_the_old_time() -> No
     assert standing_of(metrics[0], back.measurements).verdict is FAILED
 
 
-def test_another_scope_begins_with_nothing() -> None:
-    found, _ = measured([metric()], [0.12], scope())
-    other = advance([metric()], found.measurements, scope(key="two"), {}, BEGAN)
-    assert other.verdict is RUNNING and other.queries[0].id != found.measurements[0].id
-
-
 _SAID = st.lists(st.sampled_from([0.01, 0.12, "none", "error"]), max_size=40)
 _FIELDS = st.fixed_dictionaries(
     {
@@ -175,22 +141,6 @@ _FIELDS = st.fixed_dictionaries(
         "interval": st.sampled_from([10.0, 60.0]),
     }
 )
-
-
-@given(fields=_FIELDS, said=_SAID, kept=st.integers(2, 12), goes_on=st.booleans())
-def test_the_verdict_follows_from_what_is_kept(
-    fields: dict[str, Any], said: list[Any], kept: int, goes_on: bool
-) -> None:
-    metrics = [metric(**fields)]
-    whole, _ = measured(metrics, said, scope(retained=10_000, goes_on=goes_on))
-    found, _ = measured(metrics, said, scope(retained=kept, goes_on=goes_on))
-    assert len(found.measurements) <= kept
-    assert (found.verdict, found.message) == (whole.verdict, whole.message)
-    standing = standing_of(metrics[0], found.measurements)
-    assert standing.verdict is found.verdict
-    last = standing.last
-    if last is not None:
-        assert standing.counts == (last.passed, last.failed, last.inconclusive)
 
 
 @given(
@@ -224,13 +174,3 @@ def test_order_repetition_and_loss_of_answers_change_no_verdict(
         old = {**old, **new} if random.random() < 0.8 else new
         late = advance(metrics, late.measurements, where, old, now)
     assert late.verdict is prompt.verdict
-
-
-@given(said=_SAID)
-def test_what_is_judged_stays(said: list[Any]) -> None:
-    """Another answer to a measurement that has one counts for nothing, and nothing happens when nothing is due."""
-    metrics, where = [metric(count=15, failure_limit=12, inconclusive_limit=12)], scope()
-    found, now = measured(metrics, said, where)
-    others = {one.id: answer(one.id, 0.5) for one in found.measurements if one.verdict is not None}
-    again = advance(metrics, found.measurements, where, others, now)
-    assert replace(again, queries=found.queries) == found and again.queries == found.queries

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gitfleet.api.bindings import Binding, BindingState, ClusterContent
+from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.conditions import Condition, Status, find_condition
 from gitfleet.api.placements import PlacementType
 from gitfleet.api.strategies import ApplyStrategy, ApplyStrategyType
@@ -20,36 +20,6 @@ from gitfleet.rollout.texts import RolloutText
 from tests.rollout.builders import NOW, available, bound, condition, request, scheduled, takes_no_more, unavailable
 
 THREE = (bound("cluster-1", available()), bound("cluster-2", available()), bound("cluster-3", available()))
-
-
-def test_the_first_rollout_binds_all_at_once() -> None:
-    given = request([scheduled("a"), scheduled("b")], contents={"a": ClusterContent(("cro-0",), ("ns/ro-1",))})
-    plan = plan_rollout(given)
-    assert plan.moves == (
-        Move(cluster="a", kind=MoveKind.BIND, reason=RolloutText.GOES_OUT_NEW_CLUSTER(latest_snapshot="s-1")),
-        Move(cluster="b", kind=MoveKind.BIND, reason=RolloutText.GOES_OUT_NEW_CLUSTER(latest_snapshot="s-1")),
-    )
-    first = plan.bindings[0]
-    assert first == replace(
-        given.bindings[0],
-        state=BindingState.BOUND,
-        resource_snapshot="s-1",
-        cluster_resource_overrides=("cro-0",),
-        resource_overrides=("ns/ro-1",),
-        generation=2,
-        conditions=first.conditions,
-    )
-    started = find_condition(first.conditions, "RolloutStarted", generation=2)
-    assert started is not None
-    assert started == Condition(
-        type="RolloutStarted",
-        status=Status.TRUE,
-        reason="RolloutStarted",
-        message=RolloutText.DETECTED_NEW_CHANGES_RESOURCES_STARTED(),
-        last_transition_time=NOW,
-        observed_generation=2,
-    )
-    assert (plan.blocked, plan.need_roll) == ({}, True)
 
 
 def test_a_bad_release_reaches_one_cluster_and_says_why_the_others_wait() -> None:
@@ -151,21 +121,6 @@ def test_an_update_waits_for_those_that_are_in_progress_and_those_that_can_still
     plan = plan_rollout(request([bound("a", available()), bound("b", unavailable())], **limits))
     until = "b is available or " + RolloutText.CAN_BE_PICKED(count="1 more cluster")
     assert plan.blocked == dict.fromkeys("ab", takes_no_more("1 of 3 clusters is", 2, "1", until))
-
-
-def test_surge_is_told_with_its_numbers() -> None:
-    old = [bound("old", available(), state=BindingState.UNSCHEDULED)]
-    more: dict[str, Any] = {
-        "placement_type": PlacementType.PICK_N,
-        "number_of_clusters": 1,
-        "max_surge": 0,
-        "max_unavailable": 0,
-    }
-    plan = plan_rollout(request([*old, scheduled("new")], **more))
-    assert plan.blocked["new"] == (
-        RolloutText.RESOURCES_MOST(count="1", verb="cluster has", most="1")
-        + RolloutText.ALLOWS_NO_FURTHER_CLUSTER(state="", limit="maxSurge 0", until=" until old is cleared")
-    )
 
 
 def test_a_cluster_is_cleared_before_it_is_bound_anew() -> None:

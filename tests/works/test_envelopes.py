@@ -16,7 +16,6 @@ from gitfleet.api.overrides import JsonPatch
 from gitfleet.api.placements import Placement
 from gitfleet.api.placing_policy import USUAL_POLICY, KindPattern, PlacingPolicy, PlacingRule
 from gitfleet.api.texts import ApiText
-from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.texts import FormatsText
 from gitfleet.formats.yaml_reader import read_documents
 from gitfleet.model.failures import Failures
@@ -64,14 +63,6 @@ def test_an_annotated_config_map_is_unwrapped_in_its_place() -> None:
     assert work.manifests[0] is NAMESPACE
 
 
-def test_an_entry_means_what_the_same_text_means_in_a_file() -> None:
-    text = "apiVersion: v1\nkind: A\nmetadata: {name: a}\nb: 1_000\nc: 08\nd: &x [y, 1e3]\ne: *x\nf: 2001-01-01\n"
-    (manifest,) = render((config(x=text),)).manifests
-    (document,) = read_documents(text.encode())
-    assert manifest.body == document
-    assert document["b"] == 1000
-
-
 def test_an_ordinary_config_map_is_placed_as_it_is() -> None:
     assert render((SETTINGS,)).manifests == (SETTINGS,)
 
@@ -89,18 +80,6 @@ def test_what_the_annotation_says(value: Any, carries: bool) -> None:
     assert is_envelope(obj("v1", "ConfigMap", "e", "web", metadata=metadata)) is carries
     assert not is_envelope(obj("v1", "Secret", "e", "web", metadata=metadata))
     assert not is_envelope(obj("other.io/v1", "ConfigMap", "e", "web", metadata=metadata))
-
-
-def test_the_newer_envelopes_carry_objects_of_their_own_scope() -> None:
-    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "web"}}
-    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "r"}}
-    envelopes = (
-        obj(FLEET, "ClusterResourceEnvelope", "c", data={"role": role}),
-        obj(FLEET, "ResourceEnvelope", "e", "web", data={"quota": quota}),
-    )
-    work = render(envelopes)
-    assert bodies(work) == [role, quota]
-    assert [manifest.digest for manifest in work.manifests] == [digest_of(role), digest_of(quota)]
 
 
 def envelope(kind: str, namespace: str, entry: Any) -> Manifest:

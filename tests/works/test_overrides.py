@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from gitfleet.api.cluster_selectors import ClusterSelectorTerm
 from gitfleet.api.clusters import ClusterStatus, PropertyValue
-from gitfleet.api.objects import Manifest
 from gitfleet.api.overrides import JsonPatch, OverrideRule
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.works import CompiledOverrides
@@ -47,14 +46,6 @@ def data(work_bodies: list[Any]) -> list[Any]:
     return [body.get("data") for body in work_bodies]
 
 
-def test_without_overrides_the_snapshots_manifests_are_shared() -> None:
-    manifests = (NAMESPACE, SETTINGS)
-    work = render(manifests)
-    assert work.manifests is not None
-    assert all(a is b for a, b in zip(work.manifests, manifests, strict=True))
-    assert (work.snapshot, work.generation, work.overridden, work.error) == ("web-0-snapshot", 7, False, None)
-
-
 def test_only_what_is_patched_is_copied_and_gets_a_new_digest() -> None:
     deep = obj("v1", "ConfigMap", "deep", "web", data={"a": "1"}, other={"b": [1, 2]})
     before = deepcopy(deep.body)
@@ -79,16 +70,6 @@ def test_a_namespace_override_reaches_everything_in_it_and_the_namespaced_one_wi
     assert labels == [{"who": "b"}, {"who": "ro"}, None]
 
 
-def test_a_value_given_by_an_override_is_never_changed_by_a_later_one() -> None:
-    shared = {"who": "a"}
-    overrides = [
-        override("a", NAMESPACE, rule(add("/metadata/labels", shared))),
-        override("b", NAMESPACE, rule(add("/metadata/labels/more", "${MEMBER-CLUSTER-NAME}"))),
-    ]
-    east, west = (bodies(render((NAMESPACE,), overrides, c))[0]["metadata"]["labels"] for c in (EAST, WEST))
-    assert (shared, east, west) == ({"who": "a"}, {"who": "a", "more": "east"}, {"who": "a", "more": "west"})
-
-
 def test_rules_go_in_order_to_the_clusters_they_select() -> None:
     rules = (rule(replace_("/data/a", "2")), rule(replace_("/data/a", "eu"), region="eu"))
     overrides = [override("ro", SETTINGS, *rules, ns="web")]
@@ -101,23 +82,6 @@ def test_no_selector_selects_no_cluster_and_a_term_without_labels_neither() -> N
     empty_term = OverrideRule(cluster_terms=(ClusterSelectorTerm(),), patches=(replace_("/data/a", "3"),))
     work = render((SETTINGS,), [override("ro", SETTINGS, nobody, empty_term, ns="web")])
     assert work.manifests == (SETTINGS,)
-
-
-def test_a_deleted_object_is_left_out_and_nothing_later_minds() -> None:
-    overrides = [
-        override("cro", NAMESPACE, rule(delete=True, region="eu")),
-        override("ro", SETTINGS, rule(replace_("/nowhere/at", "all")), ns="web"),
-    ]
-    assert render((NAMESPACE, SETTINGS), overrides, EAST).manifests == ()
-    assert render((NAMESPACE, SETTINGS), overrides, WEST).error is not None
-
-
-def test_variables_are_replaced_in_values() -> None:
-    value = {"${MEMBER-CLUSTER-NAME}": ["${MEMBER-CLUSTER-LABEL-KEY-region}-${MEMBER-CLUSTER-LABEL-KEY-tier}"]}
-    work = render((SETTINGS,), [override("ro", SETTINGS, rule(add("/data/x", value)), ns="web")])
-    assert data(bodies(work)) == [{"a": "1", "x": {"east": ["eu-gold"]}}]
-    own = add("/data/x", "${MEMBER-CLUSTER-LABEL-KEY-kubernetes-fleet.io/member-name}")
-    assert data(bodies(render((SETTINGS,), [override("own", SETTINGS, rule(own), ns="web")])))[0]["x"] == "east"
 
 
 NOTED = replace(
@@ -205,19 +169,6 @@ def test_an_override_that_cannot_be_applied_says_where(patch: JsonPatch, message
     assert (work.error, work.manifests) == (f"{ON_SETTINGS}{message}", ())
 
 
-def test_every_object_that_overrides_fail_on_is_named() -> None:
-    overrides = [
-        override("ro", SETTINGS, rule(replace_("/data/zzz", "2")), ns="web"),
-        override("cro", ROLE, rule(JsonPatch("remove", "/zzz"))),
-    ]
-    work = render((NAMESPACE, SETTINGS, ROLE), overrides)
-    assert work.manifests == () and work.error is not None
-    assert [WorksText.NOTHING_IS_THERE(operation=op, name=name) in work.error for op, name in FAILED] == [True, True]
-
-
-FAILED = (("replace", "/data/zzz"), ("remove", "/zzz"))
-
-
 def test_a_label_that_makes_the_value_unreadable_is_said_without_it() -> None:
     patch = add("/data/x", "${MEMBER-CLUSTER-LABEL-KEY-region}")
     odd = replace(EAST, labels={"region": 'hunter2"'})
@@ -275,15 +226,3 @@ def test_no_patch_raises_changes_the_original_or_tells_a_secret(patches: list[Js
     assert SECRET.body == before
     assert (work.error is None) or (work.manifests == () and "hunter2" not in work.error)
     assert work.error is None or "aHVudGVyMg" not in work.error
-
-
-def body_with_list() -> Manifest:
-    return obj("v1", "ConfigMap", "l", "web", items=["a", {"b": 1}], ten=[{}] * 10)
-
-
-def test_lists_are_patched_by_index() -> None:
-    subject = body_with_list()
-    patches = (add("/items/0", "first"), replace_("/items/2/b", 2), add("/items/-", "last"))
-    work = render((subject,), [override("ro", subject, rule(*patches), ns="web")])
-    assert bodies(work)[0]["items"] == ["first", "a", {"b": 2}, "last"]
-    assert subject.body == body_with_list().body
