@@ -18,7 +18,6 @@ from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import (
     Create,
-    Delete,
     DifferenceDetails,
     Keep,
     Operation,
@@ -31,7 +30,6 @@ from gitfleet.model.operations import (
 from gitfleet.model.works import Work
 from gitfleet.observe import ClusterSeen, observe_binding
 from gitfleet.observe.texts import ObserveText
-from tests.gates import permit
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 T1, T2 = T0 + timedelta(seconds=5), T0 + timedelta(seconds=10)
@@ -423,30 +421,3 @@ def test_clusters_that_say_the_same_share_their_conditions() -> None:
     one, other = (observed(binding(cluster=name), work(CM, cluster=name), [kept(CM)], [], T1) for name in ("c1", "c2"))
     assert len(one.conditions) == 5
     assert [a is b for a, b in zip(one.conditions[1:], other.conditions[1:], strict=True)] == [True] * 4
-
-
-def test_what_is_not_deleted_yet_changes_nothing_while_that_lasts() -> None:
-    gone = Delete(
-        cluster="c1",
-        placement=WEB,
-        key=INGRESS.key,
-        uid="u",
-        wave=1,
-        reason="no longer wanted",
-        permit=permit("c1", INGRESS.key),
-    )
-    refused = Outcome(operation=gone, ok=False, code=OutcomeCode.FORBIDDEN, message="no")
-    first = observed(binding(), work(CM), [kept(CM), gone], [refused], T1)
-    assert [one.condition for one in first.failed] == ["Deleted"]
-    assert observed(first, work(CM), [kept(CM), gone], [refused], T2) is first
-
-
-def test_a_placement_is_known_by_its_name_and_a_failure_that_lasts_changes_nothing() -> None:
-    """Whichever equal value names it."""
-    same = replace(WEB)
-    failed = done_by_cluster(replace(create(CM), placement=same), ok=False, code=OutcomeCode.INVALID)
-    got = observed(binding(), work(CM), [failed.operation], [failed], T1)
-    assert [one.reason for one in got.failed] == ["Invalid"]
-    assert observed(got, work(CM), [failed.operation], [failed], T1) is got
-    kept_there = replace(kept(CM), placement=same)
-    assert reported(observed(binding(), work(CM), [kept_there], [], T1))[-1][:2] == ("Available", "True")

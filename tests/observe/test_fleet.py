@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -91,24 +90,6 @@ def test_each_binding_is_told_what_was_seen_of_its_own_cluster() -> None:
     assert new[3] is base.bindings[3], "without a work nothing changes"
     again = replace(base, bindings=new)
     assert observe_bindings(again, failed, T1, Failures()) is new
-
-
-def test_bindings_that_are_well_keep_their_own_conditions() -> None:
-    """What was worked out for one counts for those alone that were as it was."""
-    old = replace(binding().conditions[0], last_transition_time=T0 - timedelta(hours=1))
-    each = [
-        binding(),
-        binding(cluster="c2", conditions=(old,)),
-        binding(cluster="c3", resource_snapshot="web-7-snapshot"),
-    ]
-    base = record(*each)
-    names = ("c1", "c2", "c3")
-    up = {name: ClusterObservation(cluster=name, reachable=True) for name in names}
-    works = {name: (work(CM, cluster=name),) for name in names}
-    plans = [replace(KEPT, cluster=name) for name in names]
-    found = observe_bindings(base, seen(works=works, operations=plans, observations=up), T1, Failures())
-    alone = [observed(one, work(CM), [KEPT], [], T1) for one in each]
-    assert found == tuple(alone)
 
 
 def test_a_binding_that_is_given_up_says_what_its_cluster_has_not_deleted() -> None:

@@ -73,16 +73,6 @@ assert not {"kubernetes", "urllib3"} & set(sys.modules)
     assert done.returncode == 0, done.stderr
 
 
-def test_rules_follow_the_labels() -> None:
-    clock = ManualClock()
-    fleet = SimulatedFleet(clock, rules=[ClusterRule(match_labels={"env": "prod"}, apply="fail")])
-    directory = simulated_clusters(fleet, clock)
-    for name, labels, expected in (("a", {"env": "dev"}, True), ("b", {"env": "prod"}, False), ("c", {}, True)):
-        directory.client(make.member_of(make.member_cluster("c1", labels=labels)))
-        bench = bench_of(fleet, "c1", clock)
-        assert bench.client.perform([bench.create(make.namespace(name))])[0].ok is expected
-
-
 def filled(clock: ManualClock) -> SimulatedFleet:
     fleet = SimulatedFleet(clock)
     for name in ("c1", "c2"):

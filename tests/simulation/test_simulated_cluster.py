@@ -20,7 +20,6 @@ from gitfleet.observe import availability_of
 from gitfleet.ports.clusters import ClusterClient
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.cluster import ClusterEvent, SimulatedCluster, SimulatedCrash
-from gitfleet.simulation.rules import matches
 from tests import builders as make
 from tests.simulation.cluster_contract import ClusterBench, ClusterContract, short
 from tests.simulation.held_contract import HeldContract
@@ -166,38 +165,6 @@ def test_a_custom_object_is_ready_where_somebody_says_so(
     assert lab.verdict(widget) is expected
 
 
-RULES: list[tuple[str, ClusterRule, str, float | None]] = [
-    ("no rule matches: by default", ClusterRule(names=("c2",), available="never"), "web:1", 5),
-    ("by name of the cluster", ClusterRule(names=("c1", "c2"), available=timedelta(seconds=30)), "web:1", 30),
-    (
-        "by label of the cluster",
-        ClusterRule(match_labels={"env": "prod"}, available=timedelta(seconds=30)),
-        "web:1",
-        30,
-    ),
-    ("name and label", ClusterRule(names=("c1",), match_labels={"env": "dev"}, available="never"), "web:1", 5),
-    ("by image", ClusterRule(object=ObjectPattern(image="*:bad"), available="never"), "web:bad", None),
-    ("by another image", ClusterRule(object=ObjectPattern(image="*:bad"), available="never"), "web:good", 5),
-    ("by kind", ClusterRule(object=ObjectPattern(kind="Deployment"), available=timedelta(0)), "web:1", 0),
-    ("by name", ClusterRule(object=ObjectPattern(name="web", namespace="app"), available="never"), "web:1", None),
-]
-
-
-@pytest.mark.parametrize(("rule", "image", "seconds"), [case[1:] for case in RULES], ids=[case[0] for case in RULES])
-def test_rules_say_when_objects_are_available(rule: ClusterRule, image: str, seconds: float | None) -> None:
-    lab = Lab(rule, labels={"env": "prod"})
-    body = make.deployment("app", "web", image)
-    start = lab.clock.now()
-    lab.apply(body)
-    due = lab.cluster.next_change()
-    if seconds:
-        assert due == start + timedelta(seconds=seconds)
-    else:
-        assert due is None
-        lab.clock.advance(86400)
-        assert lab.verdict(body) is (Availability.AVAILABLE if seconds == 0 else Availability.NOT_YET)
-
-
 def test_the_first_rule_that_matches_wins() -> None:
     lab = Lab(
         ClusterRule(object=ObjectPattern(image="*:bad"), available="never"), ClusterRule(available=timedelta(seconds=1))
@@ -206,22 +173,6 @@ def test_the_first_rule_that_matches_wins() -> None:
     lab.apply(make.deployment("app", "api", "api:1"))
     lab.clock.advance(1)
     assert lab.cluster.unavailable() == (key_of(make.deployment("app", "web")),)
-
-
-def test_the_image_of_any_container_counts() -> None:
-    glob = ObjectPattern(image="*:bad")
-    body = make.deployment("app", "web")
-    pod = body["spec"]["template"]["spec"]
-    assert not matches(glob, key_of(body), body)
-    pod["initContainers"] = [{"name": "init", "image": "init:bad"}]
-    assert matches(glob, key_of(body), body)
-    cron = make.an_object(
-        "batch/v1", "CronJob", "c", namespace="app", spec={"jobTemplate": {"spec": {"template": {"spec": pod}}}}
-    )
-    assert matches(glob, key_of(cron), cron)
-    plain = make.an_object("v1", "Pod", "p", namespace="app", spec=pod)
-    assert matches(glob, key_of(plain), plain)
-    assert not matches(glob, key_of(plain), {"spec": {"containers": [None, 3], "template": "odd"}})
 
 
 def test_a_refusal_by_rule() -> None:
@@ -263,22 +214,6 @@ def test_a_crash_leaves_what_was_done(after: int) -> None:
         lab.client.perform(operations)
     assert [lab.cluster.get(key_of(body)) is not None for body in bodies] == [after > number for number in range(3)]
     assert short(lab.client.perform(operations)) == [(True, "Applied")] * 3
-
-
-def test_deletes_come_last_in_falling_waves() -> None:
-    lab = Lab()
-    low, high = lab.bench.have(make.config_map("app", "low"), make.config_map("app", "high"))
-    lab.heard.clear()
-    lab.client.perform(
-        [
-            lab.bench.delete(low.key, low.uid, wave=0),
-            lab.bench.create(make.config_map("app", "b"), wave=2),
-            lab.bench.delete(high.key, high.uid, wave=1),
-            lab.bench.create(make.config_map("app", "a"), wave=1),
-        ]
-    )
-    heard = [(event.what, event.key.name, event.ok) for event in lab.heard]
-    assert heard == [("apply", "a", True), ("apply", "b", True), ("delete", "high", True), ("delete", "low", True)]
 
 
 def test_a_namespace_goes_with_all_that_is_in_it() -> None:
@@ -329,20 +264,6 @@ def test_an_object_is_shown_in_the_version_asked_for() -> None:
     live = lab.bench.must_see(other)
     assert (live.key, live.body["apiVersion"]) == (other, "autoscaling/v1")
     assert live.uid == lab.bench.must_see(key_of(scaler)).uid
-
-
-@pytest.mark.parametrize(
-    ("body", "code"),
-    [
-        (make.an_object("v1", "ConfigMap", "cm"), "NotFound"),
-        (make.an_object("v1", "ConfigMap", "", namespace="app"), "Invalid"),
-        (make.an_object("example.com/v1", "Widget", "w", namespace="app"), "NeedsCRD"),
-        (make.an_object("apps/v1beta1", "Deployment", "d", namespace="app"), "NeedsCRD"),
-        (make.config_map("nowhere", "cm"), "NeedsNamespace"),
-    ],
-)
-def test_what_the_server_does_not_take(body: dict[str, Any], code: str) -> None:
-    assert Lab().apply(body) == (False, code)
 
 
 @pytest.mark.parametrize("kind", ["ConfigMap", "Secret"])

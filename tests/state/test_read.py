@@ -37,14 +37,6 @@ def moved(path: str, to: str) -> dict[str, StateFile]:
     return {(to if name == path else name): file for name, file in tree().items()}
 
 
-def test_only_what_has_to_be_read_is_asked_for() -> None:
-    assert set(filter(state_file_kind, tree())) == {
-        "fleet.yaml", "faults.yaml", "clusters/eu-1.yaml", "clusters/eu-2.yaml", "clusters/us-1.yaml",
-        "placements/web.yaml", "snapshots/resources/web/0/snapshot.yaml", "snapshots/policies/web/0.yaml",
-        "bindings/web/all.yaml", "inventory/eu-1/all.yaml", "inventory/eu-2/all.yaml", "holds/hold-web-0123456789.yaml",
-    }  # fmt: skip
-
-
 @pytest.mark.parametrize(
     "path",
     [
