@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from gitfleet.api.fleet import FleetConfig, HealthCheck, IgnoreDifferences, ListedPlugin
-from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.staged import StagedStrategy
 from gitfleet.api.strategies import DeletePropagation
@@ -86,21 +85,6 @@ def observed(*clusters: str, **live: Any) -> dict[str, ClusterObservation]:
 def given(one: Pass, **more: Any) -> Inputs:
     """What a pass reads."""
     return Inputs(desired=one.wanted, before=one.before, **{"observations": {}, "now": NOW, **more})
-
-
-def test_a_decision_says_what_was_seen_and_what_stands_behind_it() -> None:
-    """The works that observations were compared with, and the overrides as they are now; nothing of what was
-    left stands there for longer than a pass."""
-    deletes = override("gone", SPACE, rule(delete=True))
-    lost: dict[str, Any] = {"left_behind": {"c9": (A.key,)}}
-    started = settled().write(objects={"overrides": {deletes.override.key: deletes.override}})
-    owned = {name: {SPACE.key: InventoryEntry(key=SPACE.key, placement=WEB, uid="u")} for name in MEMBERS}
-    inputs = given(replace(started, before=replace(started.before, inventory=owned, **lost)))
-    decision, _ = decide(inputs, Memo())
-    works = {name: [work.placement for work in found] for name, found in decision.seen_works.items()}
-    assert works == {"c1": [WEB], "c2": [WEB]}
-    assert [one.override for one in decision.overrides] == [deletes.override]
-    assert not decision.after.left_behind
 
 
 def test_the_plugins_that_are_installed_schedule() -> None:

@@ -44,8 +44,6 @@ from tests.reconcile.test_runs import asked, known
 from tests.removals.fleets import SHOP, WEB, config_map
 from tests.rollout.builders import NOW
 from tests.rollout.run_trials import stage
-from tests.schedule import fleets
-from tests.schedule.test_plugins import Punctual, profile_with
 from tests.state import builders
 from tests.texts import part
 from tests.works.builders import obj, override, rule
@@ -264,15 +262,6 @@ def test_a_selector_that_selects_nothing_usable_says_so_and_keeps_what_is_there(
     assert one.record.bindings == settled().record().bindings
 
 
-def test_the_time_of_a_pass_is_that_of_its_conditions_and_of_what_plugins_see() -> None:
-    first = begun().then()
-    scheduled = first.record().scheduled
-    assert scheduled is not None and scheduled.last_transition_time == NOW
-    for now, chosen in ((fleets.NOW, 2), (LATER, 0)):
-        plugin = profile_with(Punctual("c1"))
-        assert len(replace(begun(), now=now).then(profile=plugin).record().bindings) == chosen
-
-
 def test_what_was_scheduled_is_scheduled_once() -> None:
     first = begun().then()
     assert first.then().record().schedule_key == first.record().schedule_key != ""
@@ -461,20 +450,6 @@ def test_what_overrides_look_at_of_a_cluster_has_placements_decided_again() -> N
     rests = settled().write(objects={"overrides": {reads.override.key: reads.override}})
     noted = rests.with_clusters(c1=replace(MEMBERS["c1"], annotations={"note": "x"}))
     assert rests.shared().facts() != noted.shared().facts()
-
-
-def test_a_pass_takes_over_what_the_one_before_prepared() -> None:
-    """The payload of the same commit, and what each placement was."""
-    given = settled()
-    inputs = Inputs(desired=given.wanted, before=given.before, observations={}, now=NOW)
-    profile, _ = schedule.profile_for(given.wanted.config, schedule.BUILT_IN)
-    first = prepare(inputs, given.before.clusters, profile, {SHOP: frozenset()}, SharedMemo(), Failures())
-    memo = replace(first.memo(Failures()), digests={WEB: ((), b""), SHOP: ((), b"")})
-    again = prepare(inputs, given.before.clusters, profile, {}, memo, Failures())
-    assert again.payload is first.payload
-    assert first.payload_memo is not None and first.disturbed == {SHOP: frozenset()}
-    assert dict(again.digests) == {WEB: ((), b"")} and again.profile is profile
-    assert (again.evictions, again.gates.pins, again.gates.quarantines) == ({}, {}, {})
 
 
 def test_a_placement_takes_over_what_its_owner_selects_no_more() -> None:

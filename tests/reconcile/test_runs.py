@@ -29,7 +29,7 @@ from gitfleet.model.failures import Failures
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.reconcile.run_approvals import asked_of_people, uncounted, verdict_on, wrong_approvals
-from gitfleet.reconcile.runs import Advanced, Beside, Runs, advance, runs_of, with_runs
+from gitfleet.reconcile.runs import Beside, Runs, advance, runs_of
 from gitfleet.rollout import staged
 from gitfleet.rollout.texts import RolloutText
 from tests.growth import grows_with_its_input
@@ -209,28 +209,6 @@ def test_runs_advance_one_after_the_other_and_see_those_before_them() -> None:
     assert [run.key.name for run in after.runs] == ["one", "mid", "three"]
     assert unfinished(other="mid", strategy_name="all") in told(after.runs[0]), "one that comes later counts, too"
     assert after.runs[1].finished and told(after.runs[2]) == "UpdateRunStarted", "one that has just ended does not"
-
-
-def test_runs_of_placements_that_there_are_not_end() -> None:
-    mine, lost = known("mine"), known("lost", placement_name="gone")
-    asked_for = requested("mine-all", "mine")
-    given = inputs(commit(), mine, lost, OVER)
-    runs = Runs(
-        records={run.key: run for run in (mine, lost, OVER)}, states=dict.fromkeys(given.before.runs, RunState.RUN)
-    )
-    moved = replace(mine, state=RunState.STOP)
-    advanced = {WEB: Advanced(runs=(moved,), requests={asked_for.key: asked_for})}
-
-    def seen(key: PlacementKey) -> Beside:
-        assert key == PlacementKey("", "gone")
-        return Beside(inputs=given, runs=runs, clusters={})
-
-    after = with_runs(FleetState(), advanced, runs, seen, Failures())
-    assert after.runs[mine.key] is moved and after.runs[OVER.key] is OVER
-    assert told(after.runs[lost.key]).startswith(
-        "UpdateRunInitializedFailed " + RolloutText.PARENT_PLACEMENT_NOT_FOUND()
-    )
-    assert after.approvals == {asked_for.key: asked_for}
 
 
 def test_a_run_sees_the_approvals_of_runs_that_were_there_before() -> None:
@@ -414,23 +392,7 @@ def given(*approvals: Approval, **more: Any) -> Inputs:
 
 
 REQUEST = requested("go-all", "go")
-YES, NO, ALIAS = approval("go-all"), approval("go-all", "False"), approval("go-after-all")
-
-
-@pytest.mark.parametrize(
-    ("approvals", "answer"),
-    [
-        ([], None),
-        ([YES], "True"),
-        ([NO], "False"),
-        ([ALIAS], "True"),
-        ([approval("other")], None),
-        ([approval("go-all", parent_run="go", target_stage="all")], "True"),
-    ],
-)
-def test_the_answer_to_a_request(approvals: list[Approval], answer: str | None) -> None:
-    verdict = verdict_on(REQUEST, given(*approvals))
-    assert (verdict.answer.status.value if verdict.answer else None, verdict.faults) == (answer, ())
+YES = approval("go-all")
 
 
 def test_an_answer_that_does_not_count_is_warned_of_while_its_request_waits() -> None:
