@@ -47,15 +47,6 @@ def test_a_definition_or_a_namespace_that_is_being_deleted_is_needed_however_it_
     assert needs == [(ns.key, crd.key)]
 
 
-def test_an_update_needs_what_a_creation_needs() -> None:
-    """The namespace may be going while the object is still to be seen."""
-    custom, ns = manifest(CUSTOM), namespace()
-    changed, there = manifest({**CUSTOM, "spec": {"size": 2}}), live(custom)
-    asked = {"live": {custom.key: there, ns.key: None}, "inventory": {custom.key: owned(custom, there)}}
-    (update, _) = sorted(plan(work(changed, ns), **asked), key=lambda o: o.key.name != "x")
-    assert isinstance(update, Update) and update.needs == (ns.key,)
-
-
 CM = config_map("cm", a="1")
 THERE = live(CM)
 OLDER = {"applied_digest": "older"}
