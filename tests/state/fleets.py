@@ -49,6 +49,7 @@ from gitfleet.api.strategies import (
     RollingUpdate,
 )
 from gitfleet.formats.canonical_json import digest_of
+from gitfleet.formats.yaml_scalars import number_of_float
 from gitfleet.model.state import FleetState, PlacementRecord
 
 # Not by regular expressions: drawing from these costs several times as much.
@@ -66,7 +67,11 @@ times = st.datetimes(datetime(2020, 1, 1), datetime(2030, 1, 1), timezones=st.ju
 maps = st.dictionaries(texts, texts, max_size=3)
 json_values: st.SearchStrategy[Any] = st.recursive(
     st.one_of(
-        st.none(), st.booleans(), st.integers(-(2**53), 2**53), st.floats(allow_nan=False, allow_infinity=False), texts
+        st.none(),
+        st.booleans(),
+        st.integers(-(2**53), 2**53),
+        st.floats(allow_nan=False, allow_infinity=False).map(number_of_float),
+        texts,
     ),
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(texts, inner, max_size=3)),
     max_leaves=6,
