@@ -154,6 +154,8 @@ def waiting_sentences(state: FleetState, decision: Decision, failures: Failures,
     """What failed, what each placement waits for, and that clusters are to be asked in the next pass, in a sentence
     each. Of those that are known to be silent nothing else is expected. `resting` is kept from pass to pass."""
     rolling: list[str] = []
+    for key in resting.keys() - state.placements.keys():
+        del resting[key]
     for key, record in state.placements.items():
         plan = decision.plans.get(key)
         last_record, last_plan = resting.get(key, (None, None))

@@ -86,8 +86,10 @@ class _TimedCaller:
                 future.set_result(work())
             except Exception as error:  # noqa: BLE001 - somebody else's code: whatever it raises is its result
                 future.set_exception(error)
+            except BaseException as error:  # noqa: BLE001 - what is to end the process ends this call alone
+                future.set_exception(RuntimeError(type(error).__name__))
 
-        # A daemon: a stuck call must not keep the process from ending; and a sys.exit in it ends this thread alone.
+        # A daemon: a stuck call must not keep the process from ending.
         self._thread = threading.Thread(target=run, name=self._name, daemon=True)
         self._thread.start()
         self._thread.join(seconds)
